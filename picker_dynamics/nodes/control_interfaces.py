@@ -10,7 +10,7 @@ from picker_dynamics.execution.motion import Reference
 
 from .actions import Action, FollowAction, GripperAction
 from .goal_messages import error_points, point
-from .runtime import LATCHED, hear_stream, number_of, to_stamp
+from .runtime import LATCHED, hear_stream, is_heard, number_of, to_stamp
 from .trajectory_controller import TrajectoryController
 
 
@@ -48,7 +48,7 @@ class ControlInterfaces:
     @property
     def heard(self) -> bool:
         """Whether anybody listens to ``controller_state``."""
-        return self._state_out.get_subscription_count() > 0
+        return is_heard(self._state_out)
 
     @property
     def concluding(self) -> bool:

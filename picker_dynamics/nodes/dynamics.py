@@ -23,7 +23,7 @@ from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import name_of
 from .node_parameters import settings_of, take_settings
-from .runtime import LATCHED, LATEST, hear_stream, joint_state, own_arguments, run, stamp_clock, to_stamp
+from .runtime import LATCHED, LATEST, hear_stream, is_heard, joint_state, own_arguments, run, stamp_clock, to_stamp
 
 
 class Dynamics:
@@ -45,7 +45,8 @@ class Dynamics:
         command, payload, law = cycle.command, self.running.controller.payload, self._law
         if command is not None:
             stamp_s = self._stamps.to_stamp(command.time_s)
-            self._command_out.publish(joint_state(self._command, stamp_s, command.setpoint, None, command.effort))
+            if is_heard(self._command_out):
+                self._command_out.publish(joint_state(self._command, stamp_s, command.setpoint, None, command.effort))
         if payload != self._payload:
             self._payload, said = payload, InertiaStamped()
             said.header.frame_id = self.running.description.tool

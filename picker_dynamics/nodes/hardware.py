@@ -23,7 +23,7 @@ from picker_dynamics.session.running_arm import RunningArm
 
 from .diagnostics import message_of, name_of
 from .hardware_services import HardwareServices
-from .runtime import LATCHED, LATEST, hear_stream, joint_state, seconds, stamp_clock
+from .runtime import LATCHED, LATEST, hear_stream, is_heard, joint_state, seconds, stamp_clock
 
 SAME_SOURCE = 5e-4
 """Shares of the supply's source that are published as one."""
@@ -107,19 +107,20 @@ class Hardware:
         if abs(source - self._source) > SAME_SOURCE:
             self._source = source
             self._source_out.publish(Float64(data=source))
-        self.publish_status()
+        self.publish_status(self.report.facts["hardware"])
         if state is not None and self.outputs.state is not State.OFFLINE and now_s >= self._state_due_s - 1e-3:
             self._state_due_s = max(self._state_due_s + self._state_period_s, now_s)
             stamp_s = self._stamps.to_stamp(state.time_s)
-            self._state_out.publish(joint_state(self._told, stamp_s, state.q, state.v, state.effort))
+            if is_heard(self._state_out):
+                self._state_out.publish(joint_state(self._told, stamp_s, state.q, state.v, state.effort))
         if now_s >= self._look_s:
             self._look_s = now_s + LOOK_S
             if self.node.count_publishers("robot_description") == 0:
                 self.report.description_problem, self.session.obstacle = None, ""
 
-    def publish_status(self) -> None:
+    def publish_status(self, facts: dict[str, Any] | None = None) -> None:
         """Publish ``hardware/status`` where something about it changed, and behind it ``hardware/held_pose`` where that did."""
-        outputs, facts = self.outputs, self.report.hardware_facts()
+        outputs, facts = self.outputs, facts or self.report.hardware_facts()
         if facts != self._facts:
             if any(facts[what] != self._facts.get(what) for what in LOGGED):
                 log, message = self.node.get_logger(), outputs.problem or Routine(outputs.state.value)

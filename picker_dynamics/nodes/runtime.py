@@ -80,6 +80,11 @@ def to_stamp(stamp, time_s: float):
     return stamp
 
 
+def is_heard(publisher) -> bool:
+    """Whether anybody listens: to make and send a message that nobody hears takes a twentieth of a cycle."""
+    return publisher.get_subscription_count() > 0
+
+
 def joint_state(told: JointState, stamp_s: float, q=None, v=None, effort=None) -> JointState:
     """Write a state of joints at a stamp [s] into ``told``; vectors (n,), None: not told."""
     told.position, told.velocity, told.effort = (() if row is None else row.tolist() for row in (q, v, effort))

@@ -33,6 +33,7 @@ from .runtime import (
     REPEATED,
     REQUESTS,
     hear_stream,
+    is_heard,
     number_of,
     seconds,
     stamp_clock,
@@ -142,9 +143,10 @@ class TrajectoryController:
         """Publish reference, events and error of a cycle; called by the control loop."""
         if (reference := cycle.tick.reference) is not None:
             to_stamp(self._reference.header.stamp, self.stamps.to_stamp(reference.time_s))
-            at = self._reference.points[0]
-            at.positions, at.velocities, at.accelerations = reference.q.tolist(), reference.v.tolist(), reference.a.tolist()
-            self._reference_out.publish(self._reference)
+            if is_heard(self._reference_out):
+                at = self._reference.points[0]
+                at.positions, at.velocities, at.accelerations = reference.q.tolist(), reference.v.tolist(), reference.a.tolist()
+                self._reference_out.publish(self._reference)
         self.publish(cycle.tick.events)
         self._publish_nameless(cycle.now_s)
         if self.interfaces is not None:

@@ -44,6 +44,7 @@ class Report:
         entries: newest of each part, by name.
         version: counts how often they were made.
         last: the newest event.
+        facts: of the last cycle: ``hardware_facts`` and what else is news where it changes.
         listeners: each is called with what is new, and its content as plain data: ``event``, ``hardware``, ``controller``
             (phase and holders), ``payload`` (mass [kg] and centre [m]).
         description_problem: of the description that others publish; None: nobody does.
@@ -54,7 +55,7 @@ class Report:
         self._port = "simulated" if arm.connection is None else arm.settings[HARDWARE]["port"]
         self._timing, self._processed, self._due_s = CommandTiming(), 0, -float("inf")
         self._trouble: tuple[int, int] | None = None
-        self._facts, self._stale = dict[str, object](), True
+        self.facts, self._stale = dict[str, Any](), True
         self.description_problem: str | None = None
         self.entries: dict[str, Entry] = {}
         self.version = 0
@@ -69,14 +70,14 @@ class Report:
             self._timing.note(self._arm.clock.now(), cycle.command.time_s)
         self.last = cycle.tick.events[-1] if cycle.tick.events else self.last
         controller = self._arm.controller
-        execution, law, before = controller.execution, controller.law, self._facts
-        self._facts = {
+        execution, law, before = controller.execution, controller.law, self.facts
+        self.facts = {
             "hardware": self.hardware_facts(),
             "controller": (execution.phase, tuple(execution.lease.holders)),
             "payload": [controller.payload.mass, *controller.payload.com],
             "others": (self.last.text, controller.problem, law.compensator.mode if isinstance(law, ServoLaw) else ""),
         }
-        news = [what for what, fact in self._facts.items() if fact != before.get(what)]
+        news = [what for what, fact in self.facts.items() if fact != before.get(what)]
         self._stale = self._stale or bool(news)
         if cycle.now_s >= self._due_s - (SOON_S if self._stale else 0.0):
             self._due_s, self._stale = cycle.now_s + PERIOD_S, False
@@ -84,7 +85,7 @@ class Report:
         self.publish_events(cycle.tick.events)
         for what in news if self.listeners else ():
             if what == "payload":
-                self._say(what, self._facts[what])
+                self._say(what, self.facts[what])
             elif what != "others":
                 self._say(what, asdict(self.hardware_status() if what == "hardware" else self.controller_status()))
 
