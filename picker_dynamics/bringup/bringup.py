@@ -48,6 +48,9 @@ def local_only(environment: Mapping[str, str]) -> dict[str, str]:
     return {} if any(environment.get(name) for name in REACH) else dict(LOCAL_ONLY)
 
 
+TIP = "the tip is {}"
+"""Note on the frame of an arm that goes to a place."""
+
 Values = dict[str, object]
 """Parameters of a node by name."""
 
@@ -89,7 +92,8 @@ def graph(options: Options) -> Graph:
     hardware: Values = {}
     notes: tuple[str, ...] = ()
     if entry is not None and options.torque_controlled:
-        notes, tip_speed = entry.description.notes, entry.tip_speed if tip_speed is None else tip_speed
+        notes = (*entry.description.notes, TIP.format(entry.description.tool))
+        tip_speed = entry.tip_speed if tip_speed is None else tip_speed
         hardware = {"plant_error": options.plant_error, "seed": options.seed}
     else:
         overlay, notes = _servos(options)
@@ -147,7 +151,7 @@ def _given(**values: object) -> Values:
 def _servos(options: Options) -> tuple[str, tuple[str, ...]]:
     """The overlay of the servo map, and what is to be said of the servos."""
     overlay, arm = options.servo_overlay, servo_arm.read_arm(options.urdf_path)
-    notes, assumed = arm.notes, servo_arm.assumes(arm, options.servos)
+    notes, assumed = (*arm.notes, TIP.format(arm.tool)), servo_arm.assumes(arm, options.servos)
     if options.hardware == "sim":
         overlay = overlay or servo_arm.overlay_of(arm, options.servos, options.servo)
     elif assumed:

@@ -43,7 +43,8 @@ def lines(found: dict[str, Any]) -> list[str]:
     if found["moved_by"]:
         said.append(f"moved by: {found['moved_by']}")
     if "joints" in found:
-        said.append(f"tip at {', '.join(f'{1e3 * x:.0f}' for x in found['tip_m'])} mm ({found['provenance'] or 'not known how'})")
+        tip = ", ".join(f"{1e3 * x:.0f}" for x in found["tip_m"])
+        said.append(f"tip {found['tool']} at {tip} mm ({found['provenance'] or 'not known how'})")
         width = max(12, 1 + max(map(len, found["joints"])))
         for name, joint in found["joints"].items():
             warm = f", {joint['celsius']:.0f} °C" if joint["celsius"] is not None else ""

@@ -98,6 +98,14 @@ class TorqueLimits:
         """Torques allowed where a motion ends, (n,)."""
         return self.most(self.held_share)
 
+    @property
+    def give(self) -> Array | float:
+        """How far from its set-point a servo that holds leaves its joint at the most, (n,) [rad, m]."""
+        if self.servo_map is None:
+            return 0.0
+        model = self.servo_map.model
+        return model.gap + model.motor_for(self.hold, 1.0) / model.stiffness
+
     def text(self, share: Array, joint: int, supply: float = 1.0) -> str:
         """An allowance in words."""
         unit = "stall" if self.servo_map is not None else self.units[joint]
@@ -266,18 +274,18 @@ def _worst(
     return Usage(float(use[row, j]), subject[j], value, limit, float(motion.times[k]), text(row, j, value, limit), **fields)
 
 
-def position(motion: SampledMotion, arm: ArmDescription) -> Usage:
-    """The URDF's position limits; one that is passed where a motion begins counts from there."""
+def position(motion: SampledMotion, arm: ArmDescription, give: Array | float = 0.0) -> Usage:
+    """The URDF's position limits; one that is passed where a motion begins counts from there, a single pose may ``give``."""
     one_state = motion.trajectory is None
-    tolerance = SAMPLE_TOLERANCE if one_state else LIMIT_TOLERANCE
+    tolerance = SAMPLE_TOLERANCE + give if one_state else LIMIT_TOLERANCE
     lower = arm.lower if one_state else np.minimum(arm.lower, motion.q[0])
     upper = arm.upper if one_state else np.maximum(arm.upper, motion.q[0])
-    beyond = np.maximum(lower - motion.q, motion.q - upper)
+    beyond = np.maximum(lower - motion.q, motion.q - upper) - tolerance
     k, j = (int(i) for i in np.unravel_index(int(beyond.argmax()), beyond.shape))
     value, unit = float(motion.q[k, j]), arm.position_units[j]
     limit = float((lower if value < lower[j] else upper)[j])
     text = f"{arm.joint_names[j]} reaches {told(value, unit, limit)}{motion.when(k)}, limit {told(limit, unit, value)}"
-    share = np.inf if not beyond[k, j] <= tolerance else 1.0
+    share = np.inf if not beyond[k, j] <= 0.0 else 1.0
     return Usage(share, arm.joint_names[j], value, limit, float(motion.times[k]), text)
 
 

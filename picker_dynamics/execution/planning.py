@@ -19,7 +19,7 @@ from picker_dynamics.robot.friction_side import FrictionSide
 from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.trajectory.stops import stop_trajectory
 from picker_dynamics.trajectory.time_scaling import SMOOTHNESS, TimeScaling
-from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints
+from picker_dynamics.trajectory.trajectory import SHORTEST_S, Trajectory, merge_joints
 
 from .checks import speed_limit
 from .goal import ParsedGoal
@@ -244,7 +244,7 @@ def planned(
         path = goal.trajectory(begin, factor)
         return path if whole else merge_joints(path, others, own)
 
-    validated, approach = validator.scale_time(build), None
+    validated, approach = validator.scale_time(build, asked_s=max(float(goal.times_s[-1]), SHORTEST_S)), None
     times_s = np.array([0.0, *goal.times_s]) * validated.factor
     duration_s = validated.trajectory.duration if whole else float(times_s[-1])
     if goal.track == MAIN_TRACK:

@@ -241,6 +241,7 @@ class Stream:
         self._begins = True  # whether it need not stand first
         self._stood = [(-np.inf, self._q) for _ in STANDS]  # since when it has been about which pose
         self._v = self._ahead = np.zeros(self._arm.n)  # of the arm when the stream was heard; how far that may be ahead of it
+        self._beyond = np.zeros(self._arm.n)  # how far the arm was held beyond its limits when the stream began
         self._ticked_s = -np.inf
         self._is_held_back = False  # whether limits keep it from where the stream is
         self._refused: str | None = None  # subject of the newest refusal
@@ -344,6 +345,7 @@ class Stream:
             self._require("the stream is {value} ahead of the arm, allowed {limit}", q - state[0], self._ahead)
         else:
             self._v = self._ahead = np.zeros_like(q)
+            self._beyond = np.abs(state[0] - np.clip(state[0], self._arm.lower, self._arm.upper))
             text = "the first command of a stream is {value} from the held pose, allowed {limit}"
             self._require(text, q - state[0], np.full_like(q, FIRST_TOLERANCE))
             stood = any(self._heard_s - since_s >= long_s for (since_s, _), (_, long_s) in zip(self._stood, STANDS))
@@ -351,7 +353,7 @@ class Stream:
                 text = "the stream moves where the arm is at rest: it is taken up again once it has stood there for"
                 raise LimitError(f"{text} {STANDS[0][1]} s", "stream")
         within, still = np.clip(q, self._arm.lower, self._arm.upper), np.zeros_like(q)
-        if np.abs(q - within).max() > LIMIT_TOLERANCE:
+        if (np.abs(q - within) > LIMIT_TOLERANCE + self._beyond).any():
             raise checks.position(SampledMotion.at(validator.model, q, still, still), self._arm).refusal()
         if not self._is_followed or self._is_held_back:
             validator.require_holdable(within)

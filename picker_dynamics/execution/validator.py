@@ -12,7 +12,7 @@ no motion would have ended.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +37,10 @@ RESOLUTION = 1.05
 """The factor found is at most this much larger than needed."""
 
 TRIED = 8
-"""Factors that are tried before the one that is found is bisected."""
+"""Factors of each tenfold that are tried before the one that is found is bisected."""
+
+SLOW_S = 20.0
+"""A motion that takes so long is as slow as any [s]: one that would pass then was asked for in too short a time."""
 
 TIP_SPEED = 0.25
 """Largest speed of the tool where nobody says another [m/s]."""
@@ -107,7 +110,7 @@ class MotionValidator:
     def usages(self, motion: SampledMotion) -> Iterator[Usage]:
         """Usages of the limits by a motion, computed as they are asked for, in the order in which they refuse."""
         if self.description is not None:
-            yield checks.position(motion, self.description)
+            yield checks.position(motion, self.description, self.limits.give)
         yield from self.state_usages(motion)
         if self.description is not None:
             yield checks.slowed_torque(motion, self.limits)
@@ -169,16 +172,22 @@ class MotionValidator:
 
     # -- slower ----------------------------------------------------------------------------------------------
 
-    def scale_time(self, build: Callable[[float], Trajectory], resolution: float = RESOLUTION) -> Validated:
+    def scale_time(
+        self, build: Callable[[float], Trajectory], resolution: float = RESOLUTION, asked_s: float | None = None
+    ) -> Validated:
         """The motion ``build(factor)`` with the smallest factor >= 1 that may be made, to within ``resolution``.
 
         ``build`` makes the whole motion anew for each factor, because one that starts while the arm moves cannot simply be
         scaled: its first velocity is given.  Such a one may go astray where it is slowed too much, so factors are tried from the
         smallest on; below the first that passes it is bisected on a logarithmic scale.
 
+        Args:
+            asked_s: duration at factor 1 of what is scaled [s], where that is not all of the motion.
+
         Raises:
             LimitError, InfeasibleError: as ``require``, with the numbers of the motion as asked; where time may be scaled, of a
-            check that the slowest motion breaks too, if there is one.
+            check that the slowest motion breaks too, if there is one; else the shortest time in which it may be made, where that
+            is more than ``MAX_STRETCH`` times what was asked.
         """
         asked = self._tried(build, 1.0)
         broken = asked.broken
@@ -187,21 +196,29 @@ class MotionValidator:
         if not self.scales_time:
             raise broken[0].refusal()
         by_speed = max((usage.share for usage in broken if usage.by_speed), default=1.0) * resolution**0.5
-        slowest = self._tried(build, MAX_STRETCH)
+        asked_s = asked.trajectory.duration if asked_s is None else asked_s
+        longest, slowest = MAX_STRETCH, self._tried(build, MAX_STRETCH)
+        if slowest.broken and SLOW_S > longest * asked_s:
+            longest = SLOW_S / asked_s
+            slowest = self._tried(build, longest)
         stay = [one for one, last in zip(asked.usages, slowest.usages) if one.broken and last.broken and not one.by_speed]
         if stay:
             raise stay[0].refusal()
-        low = 1.0
-        for factor in sorted({min(by_speed, MAX_STRETCH), *np.geomspace(1.0, MAX_STRETCH, TRIED).tolist()} - {1.0}):
+        low, factors = asked, np.geomspace(1.0, longest, round(TRIED * np.log10(longest))).tolist()
+        for factor in sorted({min(by_speed, longest), MAX_STRETCH, *factors} - {1.0}):
             best = self._tried(build, factor, whole=False)
             if not best.broken:
                 break
-            low = factor
+            low = best
         else:
             raise broken[0].refusal()
-        while best.factor / low > resolution and best.factor != by_speed:
-            trial = self._tried(build, (best.factor * low) ** 0.5, whole=False)
-            low, best = (trial.factor, best) if trial.broken else (low, trial)
+        while best.factor / low.factor > resolution and best.factor != by_speed:
+            trial = self._tried(build, (best.factor * low.factor) ** 0.5, whole=False)
+            low, best = (trial, best) if trial.broken else (low, trial)
+        if best.factor > MAX_STRETCH:
+            usage, least_s = low.broken[0], best.factor * asked_s
+            text = f"the motion is too short: it lasts {asked_s:.3g} s, {usage.subject} takes {least_s:.2g} s at least"
+            raise replace(usage, text=text, value=asked_s, limit=least_s, time_s=0.0).refusal()
         return best
 
     def scaled(self, trajectory: Trajectory, resolution: float = RESOLUTION) -> Validated:

@@ -75,7 +75,7 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
     """
     for joint in arm.movable:
         if math.isinf(joint.velocity):
-            why = "has no velocity limit: how fast it may move is not known; write <limit velocity=…>"
+            why = "has no velocity limit: how fast it may move is not known; write <limit velocity=… effort=…>"
             raise DescriptionError(f"joint {joint.name} {why}", joint.name, joint.velocity)
     q, gravity = _held(arm, arm.middle)
     inertia = driven_inertia(arm, q)

@@ -71,9 +71,11 @@ def pulse_map(joint: str, value: Any) -> tuple[tuple[float, ...], tuple[float, .
     horn_range = (HORN_RANGE_DEG[0], True, HORN_RANGE_DEG[1])
     horns = tuple(number(angle, f"{joint}: pulse_map horn_deg", horn_range, joint) for angle, _ in value)
     pulses = tuple(number(pulse, f"{joint}: pulse_map pulse_us", PULSE_RANGE_US, joint) for _, pulse in value)
+    falls = [all(after < before for before, after in zip(column, column[1:])) for column in (horns, pulses)]
+    hint = ("", "; a servo that turns the other way has rising columns too, and direction: -1")[falls[0] != falls[1]]
     for column, unit in ((horns, "deg"), (pulses, "us")):
         for before, after in zip(column, column[1:]):
             if after <= before:
-                said = f"{joint}: pulse_map must increase, but {after:g} {unit} follows {before:g} {unit}"
+                said = f"{joint}: pulse_map must increase, but {after:g} {unit} follows {before:g} {unit}{hint}"
                 raise ConfigurationError(said, joint, after, before)
     return tuple(horn * TURN for horn in horns), pulses

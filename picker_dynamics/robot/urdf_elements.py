@@ -21,6 +21,9 @@ from .model import Array, read_only
 LARGEST_M, LARGEST_KG, LARGEST = 1e3, 1e6, 1e9
 """Largest length [m], mass [kg], and any other number: beyond these no arm is meant, and sums lose their digits."""
 
+MISSING = {"velocity": ": give the motor's no-load speed", "effort": ": give the motor's stall torque"}
+"""What to do about an attribute that is not there."""
+
 MOVABLE_TYPES = ("revolute", "continuous", "prismatic")
 
 
@@ -130,7 +133,7 @@ def _numbers(
 ) -> Array:
     raw = element.get(attribute, default)
     if raw is None:
-        raise element_error(where, f"<{element.tag}> has no {attribute!r}")
+        raise element_error(where, f"<{element.tag}> has no {attribute!r}{MISSING.get(attribute, '')}")
     try:
         values = read_only([float(word) for word in raw.split()])
     except ValueError as error:

@@ -97,7 +97,7 @@ class ServedSession:
         rows |= {"unit": list(arm.position_units), "celsius": found["celsius"]}
         joints = {name: {what: row[j] for what, row in rows.items()} for j, name in enumerate(names)}
         limit = "effort limit" if self._arm.servos is None else "stall torque"
-        return found | {"torque_limit": limit, "tip_m": np.round(tip, 5).tolist(), "joints": joints}
+        return found | {"torque_limit": limit, "tool": arm.tool, "tip_m": np.round(tip, 5).tolist(), "joints": joints}
 
     def reference(self) -> list[float] | None:
         """Positions (n,) [rad or m] at which the joints should be now; None: the arm is not active."""

@@ -181,7 +181,7 @@ def from_points(
         if away[j] > START_TOLERANCE:
             value, unit = float(away[j]), units[j] if units else "rad"
             jump, limit = told(value, unit, START_TOLERANCE), told(START_TOLERANCE, unit, value)
-            text = f"point 0 is at 0 s, but {joint_names[j]} would jump by {jump}, limit {limit}"
+            text = f"point 0 is at 0 s, but {joint_names[j]} would jump by {jump}, limit {limit}: give it time to get there"
             raise TrajectoryError(text, joint_names[j], value, START_TOLERANCE)
     if len(times) < 2:
         raise TrajectoryError("the only point is at 0 s: give it time to get there", None, 0.0, 0.0)

@@ -49,6 +49,7 @@ def test_a_person_reads_degrees_millimetres_and_grams():
         "supply_a": 1.2,
         "faults": ["hardware: supply: too little"],
         "next": "picker home",
+        "tool": "hand",
         "tip_m": [0.2, -0.05, 0.1],
         "torque_limit": "stall torque",
         "joints": {
@@ -61,7 +62,7 @@ def test_a_person_reads_degrees_millimetres_and_grams():
         "hardware: active",
         "controller: holding: done: holding",
         "moved by: stream of a panel",
-        "tip at 200, -50, 100 mm (modelled)",
+        "tip hand at 200, -50, 100 mm (modelled)",
         "  elbow           28.6 deg   0.25 N·m,  25% of stall torque,  50% left to hold, 41 °C",
         "  slide           500.0 mm   0.25 N  ,  25% of stall torque,  50% left to hold",
         "  turn             0.0 deg   0.00 N·m,   0% of stall torque, 100% left to hold, 41 °C",

@@ -70,7 +70,7 @@ def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(arm, command):
     assert command("payload", "0.02")[:2] == (0, "payload 20 g\n") and command("payload", "0")[0] == 0
     code, said, _ = command("status")
     assert code == 0 and said.startswith("hardware: active\ncontroller: holding")
-    assert re.search(r"tip at -?\d+, -?\d+, -?\d+ mm \(modelled\)\n  base +\d", said)
+    assert re.search(r"tip tool0 at -?\d+, -?\d+, -?\d+ mm \(modelled\)\n  base +\d", said)
     told = json.loads(command("status", "--json")[1])
     np.testing.assert_allclose([joint["position"] for joint in told["joints"].values()], arm.board.truth().q, atol=0.03)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import shutil
@@ -9,12 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from arm_fixtures import picker
+from execution_rig import HOME, Rig, goal, moved
 from numpy.testing import assert_allclose
 
+from picker_dynamics.bringup.bringup import graph
+from picker_dynamics.bringup.options import Options
 from picker_dynamics.dynamics.check import check
 from picker_dynamics.dynamics.cross_check import sample_states
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import DescriptionError, TrajectoryError
+from picker_dynamics.errors import ConfigurationError, DescriptionError, LimitError, PickerError, TrajectoryError
 from picker_dynamics.execution.goal import Goal, parse
 from picker_dynamics.robot import description, servo_arm
 from picker_dynamics.robot.assumed_servos import assumed_servos
@@ -128,6 +133,95 @@ def test_what_planners_leave_of_speed_at_the_end_is_rest():
         assert not parse(goal(speed), ("a", "b")).velocities[-1].any()
     with pytest.raises(TrajectoryError, match="last point: a still moves at"):
         parse(goal(0.1), ("a", "b"))
+
+
+@pytest.mark.parametrize("name", ["camera_on_base", "camera_on_post"])
+def test_who_starts_an_arm_hears_what_its_tip_is(name, tmp_path):
+    assert "the tip is lower" in graph(Options(urdf=report(name), directory=str(tmp_path))).notes
+
+
+def test_a_pulse_map_that_falls_is_refused_with_the_way_out(tmp_path):
+    text = (REPORTS / "three.servos.yaml").read_text()
+    for points, turned in (("[[-90, 2400], [0, 1500], [90, 600]]", True), ("[[90, 2400], [-90, 600]]", False)):
+        servos = tmp_path / "servos.yaml"
+        servos.write_text(text.replace("lift: {", f"lift: {{pulse_map: {points}, "))
+        with pytest.raises(ConfigurationError, match=r"lift: pulse_map must increase, but -?\d+ \w+ follows \d+ \w+") as caught:
+            servo_arm.load(report("camera_on_base"), servos)
+        assert str(caught.value).endswith("direction: -1") == turned
+
+
+@pytest.mark.parametrize(
+    "limit, said",
+    [
+        ("", "joint yaw has no velocity limit: .*; write <limit velocity=… effort=…>"),
+        ('<limit velocity="4"/>', "joint yaw: <limit> has no 'effort': give the motor's stall torque"),
+        ('<limit effort="3"/>', "joint yaw: <limit> has no 'velocity': give the motor's no-load speed"),
+    ],
+)
+def test_a_joint_that_turns_without_end_needs_speed_and_effort_and_nothing_else(tmp_path, limit, said):
+    text = Path(report("camera_on_base")).read_text().replace("revolute", "continuous", 1)
+    limited, urdf = re.compile("<limit[^>]*/>"), tmp_path / "arm.urdf"
+    urdf.write_text(limited.sub(limit, text, count=1))
+    with pytest.raises(DescriptionError, match=said):
+        servo_arm.load(urdf)
+    urdf.write_text(limited.sub('<limit velocity="4" effort="3"/>', text, count=1))
+    assert servo_arm.load(urdf)[0].movable[0].upper == math.inf
+
+
+# -- goals and poses ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rates", [{}, {"velocities": None, "accelerations": None}])
+@pytest.mark.parametrize("turn", [-0.3, -0.04, -0.001])
+def test_a_goal_that_is_too_short_is_refused_with_the_shortest_time_that_fits(turn, rates):
+    rig, there = Rig(), moved(shoulder=turn)
+    with pytest.raises(PickerError, match=r"too short: it lasts 0\.001 s, (shoulder|tip) takes 0\.\d+ s at least") as caught:
+        rig.submit(goal(there, times=[1e-3], **rates))
+    error = caught.value
+    assert (error.value, error.subject) == (1e-3, "tip" if turn == -0.3 else "shoulder")
+    assert rig.submit(goal(there, times=[1.001 * error.limit], **rates)).validated.factor == 1.0
+    with pytest.raises(PickerError, match="too short"):
+        rig.submit(goal(there, times=[error.limit / 10.6], **rates))  # slowed ten times; found to 5 %
+
+
+def test_what_more_time_does_not_help_is_refused_with_its_own_numbers():
+    with pytest.raises(LimitError, match=r"scissor reaches 71\.0 deg at 0\.00 s, limit 68\.8 deg"):
+        Rig().submit(goal(moved(scissor=1.24 - HOME[4]), times=[1e-3]))
+
+
+def test_a_goal_without_a_time_is_refused_with_joint_jump_and_way_out():
+    with pytest.raises(
+        TrajectoryError, match="shoulder would jump by 17.2 deg, limit 2.9 deg: give it time to get there"
+    ) as caught:
+        Rig().submit(goal(moved(shoulder=-0.3), times=[0.0]))
+    assert (caught.value.subject, caught.value.limit) == ("shoulder", 0.05)
+
+
+def held(beyond: float) -> Rig:
+    """The picker at home, which is so far beyond the shoulder's limit [rad]."""
+    arm = picker()
+    joints = tuple(dataclasses.replace(one, lower=HOME[1] + beyond) if one.name == "shoulder" else one for one in arm.joints)
+    rig = Rig(description=dataclasses.replace(arm, joints=joints))
+    rig.tick(5)
+    return rig
+
+
+def test_a_pose_that_is_held_a_hair_beyond_a_limit_is_none_of_its_faults():
+    rig = held(0.0122)
+    assert not rig.problems and rig.submit(goal(moved(shoulder=0.1))) is not None
+    rig.to_rest()
+    with pytest.raises(LimitError, match="shoulder"):
+        rig.submit(goal(HOME))
+    streamed = held(0.0122)
+    streamed.feed([HOME] * 100)
+    assert not streamed.problems and abs(streamed.newest.q[1] - HOME[1] - 0.0122) < 1e-6, "it comes to the limit, and holds"
+    with pytest.raises(LimitError, match="shoulder reaches"):
+        streamed.push(HOME - [0.0, 0.011, 0.0, 0.0, 0.0])
+
+
+def test_a_pose_that_is_held_beyond_what_servos_give_is_a_problem():
+    (said,) = held(0.2).problems
+    assert said == "the pose that is held is beyond the present limits: shoulder reaches 80.2 deg, limit 91.7 deg"
 
 
 @pytest.mark.parametrize("name", ["camera_on_base", "flat_plate"])

@@ -155,7 +155,7 @@ class ArmView(View):
         entries = {one["name"]: one["values"] for one in session.call("diagnostics")}
         limits = session.call("get", part="trajectory_controller", names=list(LIMITS))
         return {
-            **{name: fact for name, fact in session.facts().items() if name not in ("joints", "tip_m")},
+            **{name: fact for name, fact in session.facts().items() if name not in ("joints", "tool", "tip_m")},
             **({"provenance": "simulated, true"} if session.simulated else {}),
             **{name: session.hardware.get(name, "") for name in OUTPUTS},
             "limits": dict(zip(LIMITS, limits)),
