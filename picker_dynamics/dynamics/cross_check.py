@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.errors import CrossCheckError, InputError
-from picker_dynamics.robot.description import SLOW, ArmDescription
+from picker_dynamics.robot.description import LIMITLESS, SLOW, ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, times
 
 LIMIT = 1e-9
@@ -64,7 +64,8 @@ def sample_states(arm: ArmDescription, samples: int = 1000, seed: int = 0) -> tu
     """Random (q, v, a), each (samples, n), uniform within the arm's limits, where it has any; a seed draws the same."""
     if samples < 1:
         raise InputError(f"samples is {samples}, must be >= 1", "samples", samples, 1)
-    velocity = np.where(arm.velocity < SLOW, np.inf, arm.velocity)  # at rest C v would not show
+    meant = (arm.velocity >= SLOW) & (arm.velocity <= LIMITLESS)  # at rest C v would not show, and beyond it nothing else
+    velocity = np.where(meant, arm.velocity, np.inf)
     limits = (arm.lower, -UNLIMITED_POSITION), (arm.upper, UNLIMITED_POSITION), (velocity, UNLIMITED_VELOCITY)
     lowest, highest, fastest = (np.where(np.isfinite(given), given, unlimited) for given, unlimited in limits)
     generator = np.random.default_rng(seed)

@@ -47,6 +47,9 @@ UNDRAWN_M = 0.02
 POINT_M = 1e-6
 """Radius of a point [m]."""
 
+LFS = b"version https://git-lfs"
+"""What a file begins with that stands for one in Git LFS."""
+
 MESH_BYTES = 50_000_000
 
 VERTICES = 2000
@@ -278,7 +281,7 @@ def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[
     """Convex hull of a mesh, about the middle of its box, that middle, and the mesh's vertices (k, 3)."""
     found = find_mesh(str(geometry.filename), Path(description.source).absolute().parent)
     if found is None:
-        text = f"{where}: no file of the mesh {geometry.filename} (package:// is looked for above the URDF, {description.source})"
+        text = f"{where}: no file of the mesh {geometry.filename} (package:// is looked for about the URDF, {description.source})"
         raise DescriptionError(text, where, str(geometry.filename))
     path = found[0]
     try:
@@ -286,6 +289,9 @@ def _hull(geometry: Geometry, description: ArmDescription, where: str) -> tuple[
             raise DescriptionError(
                 f"{where}: mesh {path} is too large: at most {MESH_BYTES} bytes are taken", where, limit=MESH_BYTES
             )
+        with path.open("rb") as file:
+            if file.read(len(LFS)) == LFS:
+                raise DescriptionError(f"{where}: mesh {path} is a pointer to Git LFS: git lfs pull", where, str(path))
         points = coal.MeshLoader().load(str(path), np.array(geometry.size)).vertices()
         centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
         cloud = coal.StdVec_Vec3s()

@@ -45,6 +45,9 @@ LIMIT_TOLERANCE = 1e-4
 SLOW = 1e-3
 """A velocity limit below this [rad/s or m/s] is none: exporters write 0 where nobody gave one."""
 
+LIMITLESS = 1e4
+"""A velocity limit above this [rad/s or m/s], or an effort limit [N·m or N], is none: exporters write 1e6."""
+
 FRAME_KG = 1e-6
 """A link of no more than this is a frame: exporters write tiny masses where none are meant."""
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import DescriptionError
 
-from .description import SLOW, ArmDescription, Joint, Link
+from .description import LIMITLESS, SLOW, ArmDescription, Joint, Link
 from .kinematic_tree import joint_frames, point_jacobians, pose_in, sample_poses
 from .model import GRAVITY, Array
 from .shapes import corners, uniform_body
@@ -142,7 +142,7 @@ def link_findings(description: ArmDescription, name: str) -> Iterator[Finding]:
         return
     least, middle, largest = moments = np.linalg.eigvalsh(link.inertia).tolist()
     told = "{:.3g}, {:.3g}, {:.3g} kg·m² (principal)".format(*moments)
-    if least < -1e-9 * abs(largest):
+    if least < -TRIANGLE_SLACK * abs(largest):
         yield Finding(name, "inertia", told, "a principal moment is negative, which no body has", fatal=True)
         return
     if np.allclose(moments, 1.0, rtol=1e-9):
@@ -191,7 +191,7 @@ def raised_moments(link: Link) -> Array | None:
     least, middle, largest = np.linalg.eigvalsh(link.inertia).tolist()
     if not largest * (1.0 - TRIANGLE_SLACK) <= least + middle < largest:
         return None
-    return np.array([(largest - middle) * (1.0 + 1e-12), middle, largest])
+    return np.array([max((largest - middle) * (1.0 + 1e-12), 1e-9 * largest), middle, largest])
 
 
 def _of_limits(joint: Joint) -> Iterator[Finding]:
@@ -202,8 +202,9 @@ def _of_limits(joint: Joint) -> Iterator[Finding]:
         ("effort", "N" if unit == "m" else "N·m", "stall torque"),
     ):
         value, what = getattr(joint, name), f"{name} limit of joint {joint.name}"
-        if math.isinf(value):
-            yield Finding(joint.child, what, "missing", f"nothing bounds it; give the motor's {source}")
+        if value > LIMITLESS:
+            said = "missing" if math.isinf(value) else f"{value:g} {per}"
+            yield Finding(joint.child, what, said, f"nothing bounds it; give the motor's {source}")
         elif value == 0.0 or (name == "velocity" and value < SLOW):
             yield Finding(joint.child, what, f"{value:g} {per}", "the joint could not move")
     if joint.ignored:

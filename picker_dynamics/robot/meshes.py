@@ -9,8 +9,9 @@ from urllib.parse import unquote
 def find_mesh(filename: str, folder: Path) -> tuple[Path, Path] | None:
     """The file, and the folder to which it belongs; None: there is none.
 
-    ``package://NAME/...`` and ``model://NAME/...`` are looked for below a folder NAME that holds the URDF, then beside the URDF,
-    as everything else is; ``%20`` stands for a blank, and, last of all, names count whose letters differ in case.
+    ``package://NAME/...`` and ``model://NAME/...`` are looked for below a folder NAME that holds the URDF, or is beside one that
+    does; then in the URDF's folder and the one above, whatever that is called; then, as everything else is, beside the URDF.
+    ``%20`` stands for a blank, and, last of all, names count whose letters differ in case.
 
     Args:
         folder: of the URDF.
@@ -18,9 +19,10 @@ def find_mesh(filename: str, folder: Path) -> tuple[Path, Path] | None:
     scheme, _, written = filename.rpartition("://")
     folder, tried = folder.resolve(), list[tuple[Path, str]]()
     for rest in dict.fromkeys((written, unquote(written))):
-        package = rest.partition("/")[0]
+        package, _, inside = rest.partition("/")
         if scheme in ("package", "model"):
-            tried += [(up, rest.partition("/")[2]) for up in (folder, *folder.parents) if up.name == package]
+            tried += [(up / package, inside) for up in folder.parents if (up / package).is_dir()]
+            tried += [(folder, inside), (folder.parent, inside)]
         tried.append((folder, rest))
     for find in (Path.joinpath, _in_any_case):
         for base, rest in tried:

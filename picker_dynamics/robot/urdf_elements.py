@@ -21,8 +21,8 @@ from .model import Array, read_only
 LARGEST_M, LARGEST_KG, LARGEST = 1e3, 1e6, 1e9
 """Largest length [m], mass [kg], and any other number: beyond these no arm is meant, and sums lose their digits."""
 
-MISSING = {"velocity": ": give the motor's no-load speed", "effort": ": give the motor's stall torque"}
-"""What to do about an attribute that is not there."""
+GIVE = {"velocity": ": give the motor's no-load speed", "effort": ": give the motor's stall torque"}
+"""What to do about an attribute that is not there, or below 0 for "not enforced"."""
 
 MOVABLE_TYPES = ("revolute", "continuous", "prismatic")
 
@@ -132,8 +132,9 @@ def _numbers(
     most: float = LARGEST,
 ) -> Array:
     raw = element.get(attribute, default)
+    hint = GIVE.get(attribute, "")
     if raw is None:
-        raise element_error(where, f"<{element.tag}> has no {attribute!r}{MISSING.get(attribute, '')}")
+        raise element_error(where, f"<{element.tag}> has no {attribute!r}{hint}")
     try:
         values = read_only([float(word) for word in raw.split()])
     except ValueError as error:
@@ -149,7 +150,7 @@ def _numbers(
         raise element_error(where, f"{attribute}={raw!r} {wrong}", raw)
     if values.min() < least:
         value = float(values.min())
-        raise element_error(where, f"<{element.tag}> {attribute} is {value:g}, must be >= {least:g}", value, least)
+        raise element_error(where, f"<{element.tag}> {attribute} is {value:g}, must be >= {least:g}{hint}", value, least)
     return values
 
 

@@ -137,6 +137,6 @@ def test_a_mesh_is_its_convex_hull(tmp_path):
         normal = np.array([b[1] - a[1], a[0] - b[0]]) / np.linalg.norm(b - a)
         expected = (np.array([0.12, 0.06]) - a) @ normal - 0.001
         assert min(placed.distance(pair, 0) for pair in hulls) == approx(expected, abs=1e-4)
-    with raises(DescriptionError, match="link hand: no file of the mesh package://nowhere/hand.obj"):
-        lost = description.parse(urdf.format("package://nowhere/hand.obj"), source=str(tmp_path / "arm.urdf"))
+    with raises(DescriptionError, match="link hand: no file of the mesh package://nowhere/meshes/hand.obj"):
+        lost = description.parse(urdf.format("package://nowhere/meshes/hand.obj"), source=str(tmp_path / "arm.urdf"))
         CollisionModel(lost, {}, 0.0, [servos().home])

@@ -91,6 +91,48 @@ def test_meshes_are_found_as_exporters_name_them(tmp_path, written):
     assert find_mesh("package://assets/other.stl", folder) is None
 
 
+@pytest.mark.parametrize("written", ["package://other/meshes/part.stl", "package://mine/meshes/part.stl"])
+def test_meshes_are_found_whatever_the_package_s_folder_is_called(tmp_path, written):
+    """A repository is unpacked as ``mine-main``; a package for MoveIt stands beside the one with the meshes."""
+    for name in ("mine-main/urdf", "moveit/config"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("mine-main/meshes", "other/meshes"):
+        shutil.copytree(REPORTS / "assets", tmp_path / name)
+    path, base = find_mesh(written, tmp_path / "mine-main/urdf")
+    assert base == tmp_path / ("other" if "other" in written else "mine-main") and path.is_relative_to(base)
+    found = find_mesh(written, tmp_path / "moveit/config")
+    assert (found is not None) == ("other" in written)
+
+
+def test_a_mesh_that_git_lfs_has_not_brought_yet_is_named_with_the_way_out(tmp_path):
+    text = Path(report("onshape_mesh")).read_text()
+    (tmp_path / "arm.urdf").write_text(text)
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets/part.stl").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 684\n")
+    found = [str(one) for one in check(description.load(tmp_path / "arm.urdf"), samples=1).findings]
+    assert any("part.stl is a pointer to Git LFS: git lfs pull" in one for one in found)
+
+
+def test_limits_that_an_exporter_made_up_are_findings_and_the_models_are_compared_at_speeds_that_are_meant():
+    arm = description.load(report("exporter_limits"))
+    made = check(arm, samples=100)
+    assert made.worst < 1e-12 and len([one for one in made.findings if "nothing bounds it" in str(one)]) == 4
+    text = Path(report("exporter_limits")).read_text().replace('effort="1000000"', 'effort="-1"', 1)
+    with pytest.raises(DescriptionError, match="joint yaw: <limit> effort is -1, must be >= 0: give the motor's stall torque"):
+        description.parse(text)
+
+
+def test_a_rod_whose_smallest_moment_was_rounded_below_0_is_simulated():
+    arm = description.load(report("thin_rod"))
+    assert np.linalg.eigvalsh(arm.links["rod"].inertia)[0] < 0.0 and not check(arm, samples=10).findings
+    servos = assumed_servos(arm)
+    M = Plant(arm, servos, q=np.zeros(1)).mass_matrix(np.zeros(1)) - np.diag([one.armature for one in servos.servos])
+    assert_allclose(M, RigidBody(arm).mass_matrix(np.zeros(1)), rtol=1e-4)  # its moments have five digits
+    text = Path(report("thin_rod")).read_text().replace("-1.0801e-04", "-1.2e-04")
+    (found,) = [one for one in check(description.parse(text), samples=10).findings if one.fatal]
+    assert "a principal moment is negative" in str(found)
+
+
 @pytest.mark.parametrize("digits", [4, 6, 9, 15])
 def test_a_flat_plate_whose_moments_were_rounded_is_simulated(digits):
     """A + B = C of a plate; printed with few digits C is larger.  Its dynamics are the printed ones, to that rounding."""
