@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import logging
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from picker_dynamics.errors import RecordingError
+from picker_dynamics.errors import InputError, RecordingError
 from picker_dynamics.files.reading import opened
+from picker_dynamics.robot import arm_text
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import placed_elsewhere
 
 from .messages import known_types, missing
+
+_log = logging.getLogger(__name__)
 
 REFERENCE, STATE, COMMAND = "arm_controller/reference", "joint_states", "joint_commands"
 STATUS, ARM = "arm_controller/status", "arm_controller/arm"
@@ -63,7 +69,7 @@ class ArmRecording:
         reference, state, setpoint: positions [rad or m]; any may be empty.
         torque: what the dynamics asked for [N·m or N]; state_torque: what the joints report.
         arm: name of the arm, if it was said; told: the arm itself, as the graph told it, unread; empty: it did not.
-        damaged: why not all of the file was read; empty: all was.
+        damaged: why not all of the file was read, or what of it was left out; empty: all was taken.
     """
 
     joint_names: tuple[str, ...]
@@ -95,6 +101,7 @@ class _Collected:
         self.rows: dict[str, dict[tuple[str, ...], list[list[float]]]] = defaultdict(lambda: defaultdict(list))
         self.events: list[Event] = []
         self.arm = self.told = ""
+        self.left_out: Counter[str] = Counter()
 
     def take(self, topic: str, message: Any, received_s: float) -> None:
         if topic == ARM:
@@ -109,11 +116,26 @@ class _Collected:
             time_s = stamp.sec + 1e-9 * stamp.nanosec or received_s
             if topic == REFERENCE:
                 names, parts = message.joint_names, {topic: message.points[0].positions}
+                self.left_out[f"points beyond the first in {topic}"] += len(message.points) - 1
             else:
                 names, parts = message.name, {topic: message.position, topic + TORQUE: message.effort}
             for kind, values in parts.items():
-                if 0 < len(values) == len(names):
+                if len(values) not in (0, len(names)):
+                    self.left_out[f"{topic} with {len(values)} values for {len(names)} joints"] += 1
+                elif len(values):
                     self.rows[kind][tuple(names)].append([time_s, *map(float, values)])
+
+    def left_out_of(self, joints: tuple[str, ...]) -> list[str]:
+        """What was left out of the series of these joints, counted."""
+        others = Counter(
+            {
+                f"{kind} of {', '.join(one)}": len(rows[one])
+                for kind, rows in self.rows.items()
+                for one in rows
+                if {*joints} - {*one}
+            }
+        )
+        return [f"left out: {count} {what}" for what, count in (self.left_out + others).items()]
 
     def series(self, kind: str, names: tuple[str, ...]) -> Series:
         """What was said of these joints; messages of others are left out: a bag may have a gripper's states on the same topic."""
@@ -163,8 +185,25 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
     names = next(next(iter(one.rows[kind])) for kind in kinds if kind in one.rows)
     topics = REFERENCE, STATE, COMMAND, COMMAND + TORQUE, STATE + TORQUE
     q_ref, q, setpoint, tau, state_tau = (one.series(kind, names) for kind in topics)
-    why = "; ".join(dict.fromkeys(damage))
+    why = "; ".join(dict.fromkeys([*damage, *one.left_out_of(names)]))
     return ArmRecording(names, q_ref, q, setpoint, tau, state_tau, tuple(one.events), one.arm, chosen[0], why, one.told)
+
+
+def read_of(path: str | Path, arm: ArmDescription, namespace: str | None = None) -> ArmRecording:
+    """Read a recording of ``arm``; what was left out of it is logged, and so is a recording that does not tell its arm.
+
+    Raises:
+        InputError: the arm that it tells is built otherwise.
+        RecordingError, MissingDependencyError: as of ``read``.
+    """
+    recorded = read(path, namespace)
+    if recorded.damaged:
+        _log.warning("%s: %s", path, recorded.damaged)
+    if not recorded.told:
+        _log.warning("%s does not tell how its arm is built (no %s): only the names of the joints are compared", path, ARM)
+    elif elsewhere := placed_elsewhere(arm_text.read(recorded.told).description, arm):
+        raise InputError(f"{path} is of another arm: {elsewhere}", subject="arm", value=recorded.arm)
+    return recorded
 
 
 def _of_mcap(path: Path, damage: list[str]) -> Iterator[Read]:

@@ -20,6 +20,9 @@ from .model import Array, as_states
 WAY_POINTS = 33
 """In which the tool's way is measured."""
 
+ELSEWHERE = 1e-3
+"""Joints that are placed otherwise by more are another arm's [m, parts of a unit vector]: URDFs are written to less."""
+
 
 @dataclass(frozen=True)
 class Pose:
@@ -53,6 +56,22 @@ def joint_frames(description: ArmDescription, q: ArrayLike) -> Array:
         if parent >= 0:
             frames[..., i, :, :] = frames[..., parent, :, :] @ frames[..., i, :, :]
     return frames
+
+
+def placed_elsewhere(there: ArmDescription, here: ArmDescription) -> str:
+    """Which joint of both is placed otherwise with all joints at 0, seen from the first, and by how much; '' none."""
+    names, places = [name for name in here.joint_names if name in there.joint_names], []
+    for arm in (there, here):
+        rows = [arm.joint_names.index(name) for name in names]
+        frames = joint_frames(arm, np.zeros(arm.n))[rows]
+        axes = (frames[:, :3, :3] @ arm.axes[rows, :, None])[..., 0]
+        places.append(np.hstack([frames[:, :3, 3] - frames[:1, :3, 3], axes, arm.slides[rows, None]]))
+    for name, off in zip(names, places[0] - places[1], strict=True):
+        if (far := float(np.linalg.norm(off[:3]))) > ELSEWHERE:
+            return f"{name} is {1e3 * far:.1f} mm from where it is in {here.name} here"
+        if np.abs(off).max() > ELSEWHERE:
+            return f"{name} moves about or along another axis than in {here.name} here"
+    return ""
 
 
 def pose_in(description: ArmDescription, frames: Array, link: str) -> Pose:

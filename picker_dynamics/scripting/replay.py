@@ -13,7 +13,7 @@ import numpy as np
 from picker_dynamics.errors import RecordingError, refuse_if
 from picker_dynamics.execution.goal import MAX_POINTS
 from picker_dynamics.files.fields import whole
-from picker_dynamics.recording.reader import read
+from picker_dynamics.recording.reader import read_of
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, checked_number
 from picker_dynamics.trajectory.trajectory import from_points
@@ -88,7 +88,7 @@ def of_recording(path: Path, arm: ArmDescription, speed: float) -> Taught:
         InputError: it is another arm's.
         RecordingError: it cannot be read, nothing moves in it, or it is too long.
     """
-    recording, names = read(path), arm.joint_names
+    recording, names = read_of(path, arm), arm.joint_names
     another = sorted(recording.joint_names) != sorted(names) or recording.arm not in ("", arm.name)
     whose = f"{recording.arm or 'without a name'} ({', '.join(recording.joint_names)})"
     refuse_if(another, f"{path} is of the arm {whose}; this is {arm.name} ({', '.join(names)})", "arm", recording.arm)

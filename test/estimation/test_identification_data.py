@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from contextlib import nullcontext
 
 import numpy as np
 from arm_fixtures import shipped_arm
@@ -13,7 +14,8 @@ from picker_dynamics.errors import InputError, JointNamesError, LimitError
 from picker_dynamics.estimation.identification import filtering, sample_files
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.samples import Samples, checked
-from picker_dynamics.recording.messages import joint_state
+from picker_dynamics.recording.messages import joint_state, text
+from picker_dynamics.robot import arm_text, description
 
 RRP = shipped_arm("rrp").description
 DT = 0.004
@@ -74,13 +76,13 @@ def test_csv_that_is_none_is_refused(tmp_path, text, constants, reason):
         read_text(tmp_path, text, constants)
 
 
-def recorded(path, samples: Samples, efforts: bool = True):
+def recorded(path, samples: Samples, efforts: bool = True, told=()):
     """Such samples as an MCAP recording of ``joint_states``, joints in another order."""
     order = [2, 0, 1]
     names = [samples.joint_names[i] for i in order]
     rows = zip(100.0 + samples.t, samples.q, samples.tau)
     states = [(t, joint_state(t, names, q[order], effort=tau[order] if efforts else None)) for t, q, tau in rows]
-    return written_by_us(path, [("/joint_states", "sensor_msgs/msg/JointState", t, state) for t, state in states])
+    return written_by_us(path, [*told, *(("/joint_states", "sensor_msgs/msg/JointState", t, state) for t, state in states)])
 
 
 def test_bags_come_back_and_those_of_other_arms_or_without_efforts_are_refused(tmp_path):
@@ -94,6 +96,12 @@ def test_bags_come_back_and_those_of_other_arms_or_without_efforts_are_refused(t
         sample_files.read(tmp_path / "b.csv", RRP)
     with raises(InputError, match="no efforts"):
         sample_files.read(recorded(tmp_path / "b.mcap", wave(120), efforts=False), RRP)
+    turned = description.parse(RRP.urdf.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 -1"/>', 1))
+    for told, of in ((RRP, True), (turned, False)):
+        arm = text(arm_text.text_of(arm_text.Known(told, torque=shipped_arm("rrp"))))
+        path = recorded(tmp_path / f"{of}.mcap", wave(120), told=[("/arm_controller/arm", "", 99.0, arm)])
+        with nullcontext() if of else raises(InputError, match="another arm: theta1 moves about or along another axis"):
+            sample_files.read(path, RRP)
 
 
 def changed(**values) -> Samples:

@@ -109,9 +109,26 @@ def test_of_several_arms_one_has_to_be_chosen_and_other_joints_states_are_left_o
         read(path)
     right = read(path, "/cell/right")
     assert np.nanmax(tracking_error(right.reference, right.state).values) == approx(0.02, abs=1e-3)
-    assert len(read(path, "left").state) == STATES
+    left = read(path, "left")
+    assert len(left.state) == STATES and left.damaged == "left out: 1 joint_states of finger" and not right.damaged
     with raises(RecordingError, match="no arm in namespace 'up'"):
         read(path, "up")
+
+
+def test_references_with_other_values_than_joints_or_more_points_are_counted(tmp_path):
+    def padded(t: float):
+        return messages.reference(t, NAMES, [*wanted(t), 0.0, 0.0])
+
+    twice = messages.reference(113.0, NAMES, wanted(113.0))
+    twice.points *= 2
+    told = story() + [("/arm_controller/reference", messages.TRAJECTORY, t, padded(t)) for t in (111.0, 112.0)]
+    found = read(written_by_us(tmp_path / "a.mcap", [*told, (told[-1][0], messages.TRAJECTORY, 113.0, twice)]))
+    assert len(found.reference) == STATES + 1
+    topic = "arm_controller/reference"
+    assert set(found.damaged.split("; ")) == {
+        f"left out: 2 {topic} with 7 values for 5 joints",
+        f"left out: 1 points beyond the first in {topic}",
+    }
 
 
 def test_a_file_cut_short_or_damaged_is_read_up_to_there(tmp_path):

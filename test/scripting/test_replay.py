@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from pytest import approx, mark, raises
 from picker_dynamics import Arm
 from picker_dynamics.errors import GoalRefusedError, InputError, PickerError, RecordingError
 from picker_dynamics.resources import resource
-from picker_dynamics.robot import description
+from picker_dynamics.robot import arm_text, description
 from picker_dynamics.scripting import taught
 from picker_dynamics.scripting.steps import Pause, Payload
 from picker_dynamics.scripting.taught import TaughtFile
@@ -214,12 +215,14 @@ def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour, arm):
 # -- recordings ----------------------------------------------------------------------------------------------------------------
 
 
-def recorded(path, name="picker", swing=0.4):
-    """A recording in which the base stands for 1 s and swings out and back in 4 s."""
+def recorded(path, name="picker", swing=0.4, arm: str = ""):
+    """A recording in which the base stands for 1 s and swings out and back in 4 s; ``arm``: as it tells itself."""
     recordings = pytest.importorskip("recordings")
     said = recordings.status("accepted", "executing")
     said.hardware_id = name
     told = [("/arm_controller/status", "", 100.0, said)]
+    if arm:
+        told.append(("/arm_controller/arm", "", 100.0, recordings.messages.text(arm)))
     for t in np.arange(0.0, 6.0, 0.01):
         q = np.array(servos().home)
         q[0] += swing * np.sin(np.pi * np.clip((t - 1.0) / 4.0, 0.0, 1.0)) ** 4
@@ -242,11 +245,20 @@ def test_a_recording_is_made_again_as_fast_as_it_was_and_twice_as_fast(tmp_path,
         arm.replay(path, first=2)
 
 
-def test_a_recording_of_another_arm_or_of_what_cannot_be_is_refused_before_anything_moves(tmp_path):
+def test_a_recording_of_another_arm_or_of_what_cannot_be_is_refused_before_anything_moves(tmp_path, caplog):
     (tmp_path / "damaged.mcap").write_bytes(b"MCAP")
     with Arm.offline() as arm:
         with raises(InputError, match="is of the arm rrp .*this is picker"):
             arm.replay(recorded(tmp_path / "other.mcap", "rrp"))
+        urdf = picker().urdf
+        longer = re.sub(r'(<joint name="wrist".*?xyz=")0.145', r"\g<1>0.175", urdf, flags=re.S)
+        assert longer != urdf and "does not tell how its arm is built" in caplog.text
+        forearm = arm_text.text_of(arm.known.known._replace(description=description.parse(longer)))
+        with raises(InputError, match="is of another arm: wrist is 30.0 mm from where it is in picker here"):
+            arm.replay(recorded(tmp_path / "forearm.mcap", arm=forearm))
+        caplog.clear()
+        arm.replay(recorded(tmp_path / "own.mcap", arm=arm_text.text_of(arm.known.known)))
+        assert not caplog.text
         with raises(PickerError, match="step 2 .*base"):
             arm.replay(recorded(tmp_path / "far.mcap", swing=2.0))
         with raises(RecordingError, match="nothing moves"):

@@ -42,7 +42,7 @@ def read(
 
     Raises:
         InputError: no such file, columns that are missing, ``joint_states`` without efforts, a constant that is 0 or not finite.
-        JointNamesError: of another arm.
+        JointNamesError: of another arm.  InputError: likewise, by how it is built.
         RecordingError: a bag that cannot be read.
     """
     constants, names = constants or {}, description.joint_names
@@ -60,7 +60,7 @@ def read(
 
 def _of_bag(path: str | Path, description: ArmDescription, namespace: str | None) -> Samples:
     """Read one arm of a bag, velocities left out.  A stamp that comes twice counts once."""
-    recorded = reader.read(path, namespace)
+    recorded = reader.read_of(path, description, namespace)
     missing = sorted(set(description.joint_names) - set(recorded.joint_names))
     if missing:
         raise JointNamesError(f"{path}: no joint {', '.join(missing)}; it has {', '.join(recorded.joint_names)}", missing[0])
