@@ -323,7 +323,8 @@ class HardwareSession(Outputs):
             return
         if self.commanded and self._rejoining.old:
             self.problem = ""
-        if not telemetry.state.moves and (why := self._rejoining.due(self.commanded, self._moved, self._sender.said, now_s)):
+        stands = not telemetry.state.moves and self._sender.is_over(telemetry.time_us)
+        if stands and (why := self._rejoining.due(self.commanded, self._moved, self._sender.said, now_s)):
             self._begin_epoch(telemetry, why)
 
     # -- time ----------------------------------------------------------------------------------------------

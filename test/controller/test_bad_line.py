@@ -9,7 +9,7 @@ import pytest
 from arm_rig import HOME, Rig, outcome
 from generated import LONG
 
-from benchmarks.bad_line import BROKEN, FAULT_S, PASSING, TO_BOARD, BadLine, Fault, carries_setpoint
+from benchmarks.bad_line import BROKEN, FAULT_S, PASSING, TO_BOARD, TO_HOST, BadLine, Fault, carries_setpoint
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.resources import resource
@@ -65,6 +65,17 @@ def test_what_is_gone_for_longer_ends_the_goal_and_the_arm_stays_where_it_stoppe
     require_calm(rig)
     assert np.abs(rig.q[-1] - stopped).max() < 0.02, "it moves on when the line is back"
     assert stopped[0] < AWAY[0] - 0.3, "or there was nothing to stop"
+
+
+def test_set_points_that_the_board_took_unheard_are_played_out_before_others_begin_where_it_is_held():
+    """The new ones came behind them, and the arm leapt back: 0.77 m/s."""
+    lost_s = 0.22
+    to_board = Fault(FAULT_S, lost_s, lose=1.0, ways=(TO_BOARD,), only=carries_setpoint)
+    rig = arm(to_board, Fault(FAULT_S + lost_s, 0.1, lose=1.0, ways=(TO_HOST,)))
+    answers = rig.move(AWAY)
+    rig.run(2.5)
+    require_calm(rig)
+    assert outcome(answers) is Outcome.ABORTED and rig.outputs.epoch == 2
 
 
 # -- generated -------------------------------------------------------------------------------------------------------
