@@ -42,13 +42,17 @@ def resource(relative: str) -> Path:
     return path
 
 
-def private_folder(name: str, shared: bool = False) -> str:
+def private_folder(name: str, shared: bool = False, where: str | None = None) -> str:
     """A folder that only this user can enter, the same at each start; a new one where that name is somebody else's, or a link.
 
+    Args:
+        shared: by processes of this user.
+        where: it lies; default: with temporary files.
+
     Raises:
-        ConfigurationError: it is to be ``shared`` by processes of this user, and that name is somebody else's.
+        ConfigurationError: it is to be ``shared``, and that name is somebody else's.
     """
-    path = os.path.join(tempfile.gettempdir(), f"{name}_{os.getuid()}")
+    path = os.path.join(where or tempfile.gettempdir(), f"{name}_{os.getuid()}")
     with contextlib.suppress(FileExistsError):
         os.mkdir(path, 0o700)
     found = os.lstat(path)

@@ -76,11 +76,7 @@ def chosen_domain() -> int:
 def folder() -> Path:
     """Folder of this user's sockets, that nobody else can enter."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    if runtime and os.access(runtime, os.W_OK):
-        made = Path(runtime) / "picker_dynamics"
-        made.mkdir(mode=0o700, exist_ok=True)
-        return made
-    return Path(private_folder("picker_dynamics_run", shared=True))
+    return Path(private_folder("picker_dynamics_run", shared=True, where=runtime if os.access(runtime, os.W_OK) else None))
 
 
 def socket_path(namespace: str) -> Path:

@@ -1,5 +1,6 @@
 """One process runs an arm: its claim is given once, and is free again with the process that had it, however that ended."""
 
+import os
 import signal
 import stat
 import subprocess
@@ -23,7 +24,7 @@ sys.stdin.read()  # ends with who started it
 def folder(tmp_path, monkeypatch):
     """A folder for sockets that nobody else uses."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    return tmp_path / "picker_dynamics"
+    return tmp_path / f"picker_dynamics_run_{os.getuid()}"
 
 
 @pytest.mark.parametrize("namespace", ["", "/left/arm/"])
@@ -47,8 +48,9 @@ def test_sockets_are_this_users_alone_and_long_names_fit(folder):
     assert len(str(path.name)) < 108
 
 
-def test_a_folder_that_somebody_else_has_made_is_named_and_no_claim_of_its_own_is_given(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+@pytest.mark.parametrize("runtime", ["", "."])
+def test_a_folder_that_somebody_else_has_made_is_named_and_no_claim_of_its_own_is_given(tmp_path, monkeypatch, runtime):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", runtime and str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     socket_path("").parent.chmod(0o777)
     with pytest.raises(ConfigurationError, match="picker_dynamics_run_.* is not this user's alone: set XDG_RUNTIME_DIR"):

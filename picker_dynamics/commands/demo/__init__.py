@@ -40,7 +40,6 @@ def run(options) -> int:
     from .picking import pick_all
 
     out = Path(options.out)
-    out.mkdir(parents=True, exist_ok=True)
     log = out / "nodes.log"
     arm, servos = servo_arm.load(overlay=options.servo)
     tour = scene.load_scene(arm, servos)
@@ -48,7 +47,8 @@ def run(options) -> int:
     try:
         summary = pick_all(tour, Equipment(arm, servos), Options(scene=str(scene.SURROUNDINGS), **same), log)
     except PickerError:
-        print(f"the log of the arm's process: {log}")
+        if log.exists():
+            print(f"the log of the arm's process: {log}")
         raise
     print("measuring the same motions with each compensation mode, faster than real time, on the same servo model and plant")
     modes = {mode: measured(tour, arm, servos, mode, options.plant_error, options.seed) for mode in MODES}

@@ -43,6 +43,7 @@ def pick_all(scene: Scene, known: Equipment, options: Options, log: Path) -> dic
     address.require_free("")
     log.unlink(missing_ok=True)
     graph = bringup.graph(options)
+    log.parent.mkdir(parents=True, exist_ok=True)
     os.environ.update(bringup.local_only(os.environ))
     found: dict[str, Any] = {"picks": [], "refused": {}, "faults": []}
     with GraphRunner(graph, log_path=log) as runner:
