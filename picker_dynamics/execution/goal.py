@@ -38,6 +38,8 @@ LARGEST = 1e9
 HAIR = 1e-3
 """A position so little beyond a limit is at it [rad, m]: poses that are published are modelled, and may be copied into a goal."""
 
+JOINS_S = 0.3, 0.6, 1.2
+"""When an arm that moves, or is a little off, may join a dense goal [s]."""
 
 SHORTEST_S, SHORTEST_S_M = 0.8, 1.0
 """A motion asks for this duration, or for so long for each metre of its tip's way; the controller slows it to what tip speed and
@@ -124,13 +126,34 @@ class ParsedGoal:
         Raises:
             OutdatedError: nothing does.
         """
-        ahead = self.times_s > late_s
-        if not ahead.any():
-            text = f"the goal should have started {late_s:.2f} s ago and would be over since {late_s - self.times_s.max():.2f} s"
+        passed = int(np.searchsorted(self.times_s, late_s, side="right"))
+        if passed == len(self.times_s):
+            text = f"the goal should have started {late_s:.2f} s ago and would be over since {late_s - self.times_s[-1]:.2f} s"
             raise OutdatedError(text, None, late_s, PAST_TOLERANCE_S)
-        v, a = (None if rows is None else rows[ahead] for rows in (self.velocities, self.accelerations))
-        times, q = self.times_s[ahead] - late_s, self.positions[ahead]
-        return replace(self, times_s=times, positions=q, velocities=v, accelerations=a, start_s=None)
+        return replace(self.without(passed), times_s=self.times_s[passed:] - late_s, start_s=None)
+
+    def entries(self, start: tuple[Array, Array, Array]) -> list[ParsedGoal]:
+        """The goal, and what is left of it for joints at q, v, a, (m,) each, that join it later, at each of ``JOINS_S``.
+
+        The first points of a dense goal that was planned from the state of the arm are where it was. They may be passed by: in
+        motion, and at rest where servos left it a little off. A point that comes ``JOINS_S[0]`` or more after its predecessor
+        is not passed by, nor is the last.
+        """
+        gaps, away = np.diff(self.times_s, prepend=0.0), np.abs(self.positions[0] - start[0]).max()
+        most = int(np.append(np.flatnonzero(gaps >= JOINS_S[0]), len(gaps) - 1)[0])
+        if not np.any(start[1:]):
+            speed = np.abs(np.diff(self.positions, axis=0) / gaps[1:, None]).max(initial=0.0)
+            most *= bool(0.0 < gaps[0] and speed * gaps[0] < away <= START_TOLERANCE)
+        if not most:
+            return [self]
+        goal = self if self.velocities is not None else replace(self, velocities=_velocities(self.times_s, self.positions, start))
+        left = [goal.without(int(k)) for k in np.unique(np.searchsorted(self.times_s, JOINS_S).clip(max=most))]
+        return left if not gaps[0] and away > START_TOLERANCE else [self, *left]
+
+    def without(self, passed: int) -> ParsedGoal:
+        """The goal without its first points."""
+        v, a = (None if rows is None else rows[passed:] for rows in (self.velocities, self.accelerations))
+        return replace(self, times_s=self.times_s[passed:], positions=self.positions[passed:], velocities=v, accelerations=a)
 
     def trajectory(self, start: tuple[Array, Array, Array], factor: float = 1.0) -> Trajectory:
         """Trajectory through its points, ``factor`` times as slow, blended from its joints' q, v, a, (m,) each, at time 0.
@@ -138,8 +161,7 @@ class ParsedGoal:
         Where the points have positions only, velocities are made such that no joint goes beyond two neighbouring points (PCHIP).
         An arm that stands within ``START_TOLERANCE`` of the only point at 0 s goes on to stand where it does.
         """
-        moves = any(np.any(rates) for rates in start[1:])
-        if not self.times_s[-1] and not moves and np.abs(self.positions[0] - start[0]).max() <= START_TOLERANCE:
+        if not self.times_s[-1] and not np.any(start[1:]) and np.abs(self.positions[0] - start[0]).max() <= START_TOLERANCE:
             return standing(self.joint_names, start[0])
         times = self.times_s * factor
         v = _velocities(times, self.positions, start) if self.velocities is None else self.velocities / factor
@@ -211,10 +233,10 @@ def along(trajectory: Trajectory) -> Goal:
     return Goal(trajectory.joint_names, times_s.tolist(), q, v, a)
 
 
-def require_few(count: int, what: str = "points") -> None:
+def require_few(count: int) -> None:
     """Raise a TrajectoryError where a goal has too many points: before anything is done with them."""
     if count > MAX_POINTS:
-        raise TrajectoryError(f"the goal has {count} {what}, at most {MAX_POINTS} are taken", None, count, MAX_POINTS)
+        raise TrajectoryError(f"the goal has {count} points, at most {MAX_POINTS} are taken", None, count, MAX_POINTS)
 
 
 def _field(name: str, rows: Sequence[Sequence[float]], count: int, order: NDArray[np.intp], names: Sequence[str]) -> Array:

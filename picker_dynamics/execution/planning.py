@@ -240,9 +240,16 @@ def planned(
         others = merge_joints(stop, others, np.flatnonzero(loose))
     begin, whole = (q[own], v[own], a[own]), len(own) == len(q)
 
+    entries = goal.entries(begin)
+
     def build(factor: float) -> Trajectory:
-        path = goal.trajectory(begin, factor)
-        return path if whole else merge_joints(path, others, own)
+        """The first entry that may be made so, else the last."""
+        for entry in entries:
+            path = entry.trajectory(begin, factor)
+            path = path if whole else merge_joints(path, others, own)
+            if entry is entries[-1] or not any(usage.broken for usage in validator.usages(validator.sampled(path))):
+                break
+        return path
 
     validated, approach = validator.scale_time(build, asked_s=max(float(goal.times_s[-1]), SHORTEST_S)), None
     times_s = np.array([0.0, *goal.times_s]) * validated.factor

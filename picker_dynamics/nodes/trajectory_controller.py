@@ -99,7 +99,7 @@ class TrajectoryController:
         return self.session.drivers.of_goal(sender_in(header), self.stamps.now_s())
 
     def on_goal(self, message: JointTrajectory, _info: dict) -> None:
-        """Take a goal from the topic; one without points cancels, as in joint_trajectory_controller."""
+        """Take a goal from the topic; one without points cancels."""
         identifier = sender_in(message.header)
         with self.session.turn:
             if not message.points:

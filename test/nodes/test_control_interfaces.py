@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import re
 import sys
 import types
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 import stand_in_control_msgs as stand_in
 from arm_fixtures import picker, servos
 from execution_rig import HOME, NAMES, TIGHT, Rig
+from places import ROOT
 from rclpy.action import CancelResponse, GoalResponse
 from ros_arm import goal
 from sensor_msgs.msg import JointState
@@ -161,8 +163,8 @@ class Settings(dict):
 def follow(made):
     """Sends goals to the arm's action."""
 
-    def send(*targets, times=(1.0,), names=NAMES, start_s=0.0, goal_time=0.0, name="", **fields) -> Handle:
-        trajectory = goal(*targets, times=times, names=names, name=name)
+    def send(*targets, times=(1.0,), names=NAMES, start_s=0.0, goal_time=0.0, name="", points=None, **fields) -> Handle:
+        trajectory = goal(*targets, times=times, names=names, name=name, **points or {})
         request = made.action.FollowJointTrajectory.Goal(trajectory=trajectory, **fields)
         to_stamp(request.trajectory.header.stamp, start_s)
         to_stamp(request.goal_time_tolerance, goal_time)
@@ -203,11 +205,9 @@ def test_a_goal_gets_feedback_and_a_result(made, follow):
         (lambda _: dict(names=(*NAMES[:-1], "tail")), "unknown joint 'tail'"),
         (lambda _: dict(targets=[base(0.2)[:3]], names=NAMES[:3]), "wrist"),
         (lambda _: dict(targets=[base(np.nan)]), "point 0: base has nan among its positions"),
-        (lambda _: dict(targets=[base(9.0)]), "point 0: base at 515.7 deg, limit 85.9 deg"),
         (lambda _: dict(targets=[base(0.1)] * 2, times=(1.0, 1.0)), "point 1 is at 1 s, must be after 1 s"),
         (lambda _: dict(targets=[]), "the goal has no points"),
         (lambda one: dict(start_s=one.rig.time_s - 5.0), "would be over since"),
-        (lambda one: dict(start_s=one.rig.time_s + 900.0), "the goal starts 900 s from now"),
         (
             lambda one: dict(component_goal_tolerance=[one.msg.JointComponentTolerance() if REAL else object()]),
             "a component tolerance is given; this arm has joints of one degree of freedom only",
@@ -216,15 +216,6 @@ def test_a_goal_gets_feedback_and_a_result(made, follow):
             lambda _: dict(multi_dof_trajectory=MultiDOFJointTrajectory(joint_names=["rail"])),
             "multi_dof_trajectory or a component tolerance is given",
         ),
-        (
-            lambda one: dict(path_tolerance=[one.msg.JointTolerance(name="base", velocity=-3.0)]),
-            "path_tolerance of base (velocity) is -3",
-        ),
-        (
-            lambda one: dict(goal_tolerance=[one.msg.JointTolerance(name="tail", position=0.1)]),
-            "goal_tolerance: unknown joint 'tail'",
-        ),
-        (lambda _: dict(goal_time=-7.0), "goal_time_tolerance"),
     ],
 )
 def test_what_is_wrong_with_a_goal_by_itself_is_rejected_and_said(made, follow, fields, words):
@@ -239,6 +230,65 @@ def test_what_is_wrong_with_a_goal_by_itself_is_rejected_and_said(made, follow, 
     assert words in refused.text and refused.identifier == "me" and refused.error is not None
     made.shell.wake()
     assert moving.status == "executing"
+
+
+def at(*angles: float, times=(1.0, 2.0), **points) -> dict:
+    """Fields of a goal through these poses of the base."""
+    return {"targets": [base(angle) for angle in angles], "times": times, "points": points}
+
+
+def tolerance(kind: str, **fields):
+    return lambda one: {f"{kind}_tolerance": [one.msg.JointTolerance(**fields)]}
+
+
+REJECTED, ABORTED, TAKEN = "rejected", "aborted", "succeeded"
+BUT = {
+    "tolerances": [
+        (tolerance("path", name="base", velocity=-3.0), REJECTED, "path_tolerance of base (velocity) is -3"),
+        (tolerance("goal", name="tail", position=0.1), REJECTED, "goal_tolerance: unknown joint 'tail'"),
+        (lambda _: {"goal_time": -7.0}, REJECTED, "goal_time_tolerance"),
+    ],
+    "tolerances of accelerations": [(tolerance("path", name="base", acceleration=1e-9), TAKEN, "")],
+    "last velocity": [
+        (lambda _: at(0.1, velocities=[9e-4] * 5), TAKEN, ""),
+        (lambda _: at(0.1, velocities=[2e-3] * 5), REJECTED, "last point: base still moves at 0.1 deg/s"),
+    ],
+    "efforts": [(lambda _: at(0.1, effort=[0.0] * 5), REJECTED, "point 0 has efforts")],
+    "missing fields": [
+        (lambda _: at(0.1, positions=[]), REJECTED, "point 0: 0 positions for 5 joints"),
+        (lambda _: {"targets": [base(0.1), ()], "times": (1.0, 2.0)}, REJECTED, "point 1: 0 positions for 5 joints"),
+        (lambda _: at(0.1, velocities=[]), REJECTED, "accelerations but no velocities"),
+    ],
+    "positions alone": [(lambda _: at(0.4, 0.8, velocities=[], accelerations=[]), TAKEN, "")],
+    "positions beyond limits": [(lambda _: at(9.0), REJECTED, "point 0: base at 515.7 deg, limit 85.9 deg")],
+    "first point at 0 s": [
+        (lambda _: at(0.04, 0.3, times=(0.0, 2.0)), TAKEN, ""),
+        (lambda _: at(0.2, 0.3, times=(0.0, 2.0)), ABORTED, "point 0 is at 0 s, but base would jump by 11.5 deg, limit 2.9 deg"),
+    ],
+    "too fast": [(lambda _: at(0.8, times=(0.3,)), TAKEN, "slowed")],
+    "length": [
+        (lambda _: at(*[0.0] * 10_001, times=np.arange(10_001.0)), REJECTED, "10001 points, at most 10000 are taken"),
+        (lambda _: at(0.1, times=(601.0,)), REJECTED, "the goal lasts 601 s, at most 600 s"),
+        (lambda one: {"start_s": one.rig.time_s + 900.0}, REJECTED, "the goal starts 900 s from now"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("row", "number"), [(row, k) for row, cases in BUT.items() for k in range(len(cases))])
+def test_what_differs_from_joint_trajectory_controller(made, follow, row, number):
+    rig, (fields, status, words) = made.rig, BUT[row][number]
+    fields = fields(made)
+    handle = follow(*fields.pop("targets", [base(0.1)]), **fields)
+    rig.tick(3 if status != TAKEN else 200)
+    assert handle.status == status and any(words in event.text for event in rig.events)
+    rig.require_smooth(5.0)
+
+
+def test_the_table_of_what_differs_has_these_rows_and_two_that_are_tested_elsewhere():
+    text = (ROOT / "docs/moveit.md").read_text(encoding="utf-8").split("## As joint_trajectory_controller, but")[1]
+    rows = re.findall(r"^\| (.+?) \|", text.split("\n## ")[0], re.MULTILINE)[1:]
+    assert rows == [*BUT, "a goal without points", "`query_state`"], "test_trajectory_controller.py; and below"
+    assert "query_state" not in (ROOT / "docs/ros.md").read_text(encoding="utf-8"), "test_ros_doc.py"
 
 
 def test_an_arm_that_cannot_take_a_goal_rejects_it_and_what_planning_finds_is_aborted_with_code_and_words(made, follow):
