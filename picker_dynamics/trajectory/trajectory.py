@@ -258,16 +258,18 @@ def coefficients_at(trajectory: Trajectory, times_s: Array) -> Array:
 def blend(current: Iterable[ArrayLike], trajectory: Trajectory, blend_s: float = 0.3) -> Trajectory:
     """``trajectory``, taken over from the state (q, v, a) that was last sent: continuous in all three.
 
-    The difference at the start is faded out by a quintic over ``blend_s`` [s], or a duration that is shorter.
+    What q and v are off by at the start is faded out by a quintic over ``blend_s`` [s], or a duration that is shorter; what a is
+    off by (cubics begin with any) before the second point: later it would carry the joints past that, and back.
 
     Args:
         current: q, v, a, (n,) each, at time 0.
     """
     zero = np.zeros(trajectory.n)
-    difference = [np.subtract(x, y) for x, y in zip(current, trajectory.sample(0.0))]
-    if not np.any(difference):
-        return trajectory
-    window = min(float(blend_s), trajectory.duration)
-    q, v, a = difference
-    fade = Trajectory(trajectory.joint_names, [0.0, window], [splines.quintic(window, q, v, a, zero, zero, zero)])
-    return superposed(trajectory, fade, 0.0)
+    q, v, a = (np.subtract(x, y) for x, y in zip(current, trajectory.sample(0.0)))
+    blended = trajectory
+    for until_s, dq, dv, da in ((trajectory.duration, q, v, zero), (trajectory.breaks[1], zero, zero, a)):
+        if np.any((dq, dv, da)):
+            window = min(float(blend_s), float(until_s))
+            fade = Trajectory(trajectory.joint_names, [0.0, window], [splines.quintic(window, dq, dv, da, zero, zero, zero)])
+            blended = superposed(blended, fade, 0.0)
+    return blended

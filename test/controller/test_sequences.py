@@ -143,3 +143,12 @@ SEEN = {
 @pytest.mark.parametrize("name", SEEN)
 def test_what_was_seen(name):
     Life(TYPICAL, True, 100.0).live(SEEN[name])
+
+
+def test_a_short_first_leg_that_is_cancelled():
+    """The reference turned back before the first point, and took the set-points with it: 18 mm away."""
+    life, start = Life(TYPICAL, True), (0.09, 1.3, -1.81, -0.72, 1.03)
+    ends = (0.0, 1.4, -1.8, -0.8, 1.2), *2 * ((0.04, 1.41, -1.801, -0.777, 1.2),)
+    for cancel_s in (0.1, 0.12):
+        life.live([("ask", (1.5,), (start,)), ("run", 4.0)])
+        life.live([("ask", (0.1, 0.4, 0.9), ends, NAMES, "q"), ("run", cancel_s), ("cancel",)])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from pytest import approx, fixture, mark, raises
-from scipy.interpolate import BPoly, CubicHermiteSpline
+from scipy.interpolate import BPoly, CubicHermiteSpline, PchipInterpolator
 
 from picker_dynamics.errors import InputError, TrajectoryError
 from picker_dynamics.trajectory.stops import stop_trajectory
@@ -99,6 +99,17 @@ def test_blending_starts_where_the_arm_is_and_ends_as_asked(points, blend_s, fie
     later = later[np.abs(later[:, None] - TIMES).min(axis=1) > 1e-9]
     assert_allclose(blended.sample(later), path.sample(later), atol=1e-8)
     assert blended.duration == path.duration
+
+
+@mark.parametrize("first_s", [0.02, 0.1, 0.29, 0.31, 1.0])
+def test_from_rest_no_joint_turns_back_before_the_second_point_which_is_met(first_s):
+    times, q = np.array([0.0, first_s, first_s + 0.4]), np.array([[0.0, 0.0, 0.0], [0.1, -0.2, 0.05], [0.1, -0.9, -0.05]])
+    v = PchipInterpolator(times, q).derivative()(times)
+    v[[0, -1]] = 0.0
+    blended = blend((q[0], v[0], 0.0 * q[0]), from_points(times, q, v, joint_names=NAMES))
+    assert_allclose(blended.sample(first_s)[0], q[1], atol=1e-12)
+    before = blended.sample(np.linspace(0.0, first_s, 500))[0]
+    assert (np.diff(before, axis=0) * np.sign(q[1]) >= -1e-12).all()
 
 
 @mark.parametrize("seed", range(6))
