@@ -73,7 +73,7 @@ class ServoBoard:
         session.tick(now_s)
         if session.held is None:
             return None
-        return ArmState(now_s - session.unseen_s, session.model.q, session.model.v)
+        return ArmState(now_s - session.unseen_s, session.model.q, session.model.v, delay_s=session.delay_s)
 
     def write(self, command: Command, now_s: float) -> bool:
         if command.setpoint is None:

@@ -108,7 +108,8 @@ def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Toler
         Setting(
             "constraints.goal_time",
             3.0,
-            "how long after its end a goal may take to come within its goal tolerances; 0: as long as it takes [s]",
+            "how long after its end, as the board plays it, a goal may take to come within its goal tolerances; 0: as long as it "
+            "takes [s]",
             0.0,
             600.0,
         ),

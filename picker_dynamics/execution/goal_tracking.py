@@ -179,12 +179,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class ArmState:
-    """State of the arm: positions, velocities and efforts of its joints, (n,) each [rad, rad/s, N·m]; None: not known."""
+    """State of the arm: positions, velocities and efforts of its joints, (n,) each [rad, rad/s, N·m]; None: not known.
+
+    ``delay_s``: how much later than its time the board plays a command then [s].
+    """
 
     time_s: float
     q: Array
     v: Array | None
     effort: Array | None = None
+    delay_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -268,7 +272,7 @@ class Tracker:
 
 
 class GoalTracker(Tracker):
-    """Judge of one goal, who compares the arm's state with its tolerances.
+    """Judge of one goal, who compares the arm's state with its tolerances; it has ended when the board has played its end.
 
     Args:
         names, units: of all joints of the arm.
@@ -281,7 +285,7 @@ class GoalTracker(Tracker):
         self.names, self.units, self.tolerances, self.start_s = tuple(names), tuple(units), tolerances, start_s
         self.remark = remark
         self._ended: Reference | None = None
-        self._state_s = start_s
+        self._state_s, self._delay_s = start_s, 0.0
 
     @property
     def watches_path(self) -> bool:
@@ -292,6 +296,11 @@ class GoalTracker(Tracker):
 
     def look(self, now_s: float, error: Error | None) -> Verdict | None:
         ended = self._ended
+        if ended is not None:
+            if error is not None:
+                delay_s, since_s = error.actual.delay_s, error.actual.time_s - ended.time_s
+                self._delay_s = delay_s if delay_s > since_s else min(self._delay_s, since_s)  # it is to be played yet; it was
+            ended = replace(ended, time_s=ended.time_s + self._delay_s)
         if ended is not None and now_s < ended.time_s:
             return None  # the last point was sent, but does not hold yet
         if self.cancelling:
@@ -330,7 +339,8 @@ class GoalTracker(Tracker):
         allowed_s = self.tolerances.goal_time
         if not 0.0 < allowed_s < late_s:
             return None
-        return self._violated(f"goal tolerance: {excess}, {late_s:.2f} s after the end (goal time {allowed_s:.4g} s)")
+        delayed = f", which the board played {self._delay_s:.2f} s late" if self._delay_s else ""
+        return self._violated(f"goal tolerance: {excess}, {late_s:.2f} s after the end{delayed} (goal time {allowed_s:.4g} s)")
 
     def _violated(self, text: str) -> Verdict:
         moving = self._ended is None

@@ -117,7 +117,7 @@ class GripperTracker(GoalTracker):
     def _away(self, excess: str, actual: ArmState, late_s: float) -> Verdict | None:
         if actual.v is not None and abs(actual.v[self._index]) > self.settings.stall_velocity_threshold:
             self._moved_s = actual.time_s
-        if actual.time_s - self._moved_s <= self.settings.stall_timeout:
+        if min(actual.time_s - self._moved_s, late_s) <= self.settings.stall_timeout:
             return None
         done = Outcome.SUCCEEDED if self.settings.allow_stalling else Outcome.ABORTED
         code = Code.SUCCESSFUL if self.settings.allow_stalling else Code.INVALID_GOAL

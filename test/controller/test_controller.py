@@ -42,6 +42,27 @@ def test_a_goal_ends_where_it_was_told_to_and_no_faster(bench):
     assert bench.outputs.counts.sent > 500 and bench.outputs.counts.away == 0
 
 
+@pytest.mark.parametrize("tolerance", [0.02, 1e-6])
+def test_a_goal_that_the_board_plays_late_has_its_goal_time_from_then_on(tolerance):
+    bench = Rig(
+        TYPICAL, trajectory_controller__constraints__goal_time=0.2, trajectory_controller__constraints__base__goal=tolerance
+    )
+    answers = bench.adopt().move(pose(base=1.2), duration_s=2.0)
+    bench.run(0.3)
+    for _ in range(4):
+        bench.run(0.2)
+        bench.board.run(0.18)  # and nobody calls the loop
+    bench.run(0.1)
+    delay_s = bench.outputs.delay_s
+    bench.run(1.0)
+    assert delay_s > 0.3
+    (verdict,) = answers
+    if tolerance > 0.01:
+        assert verdict.outcome is Outcome.SUCCEEDED and abs(bench.q[-1][0] - pose(base=1.2)[0]) < tolerance
+    else:
+        assert f"s after the end, which the board played {delay_s:.2f} s late (goal time 0.2 s)" in verdict.text
+
+
 def test_the_same_happens_twice():
     runs = []
     for _ in range(2):

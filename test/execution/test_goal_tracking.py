@@ -17,8 +17,8 @@ def reference(time_s: float, q=(0.0, 0.0), v=(0.0, 0.0)) -> Reference:
     return Reference(time_s, np.array(q, dtype=float), np.array(v, dtype=float), np.zeros(2))
 
 
-def error(time_s: float, q=(0.0, 0.0), v=(0.0, 0.0), desired=(0.0, 0.0)) -> Error:
-    return Error(reference(time_s, desired), ArmState(time_s, np.array(q), None if v is None else np.array(v)))
+def error(time_s: float, q=(0.0, 0.0), v=(0.0, 0.0), desired=(0.0, 0.0), delay_s=0.0) -> Error:
+    return Error(reference(time_s, desired), ArmState(time_s, np.array(q), None if v is None else np.array(v), delay_s=delay_s))
 
 
 def look(made: GoalTracker, time_s: float, *arm) -> Verdict | None:
@@ -74,3 +74,21 @@ def test_it_may_take_as_long_as_the_goal_time_says():
     verdict = look(made, END + 0.51, (0.1, 0.0))
     assert (verdict.code, verdict.stop) == (Code.GOAL_TOLERANCE_VIOLATED, False)
     assert verdict.text == "goal tolerance: base is off by 5.7 deg, allowed 2.9 deg, 0.51 s after the end (goal time 0.5 s)"
+
+
+def test_what_the_board_plays_late_has_ended_when_it_was_played():
+    made = tracker(goal=(0.05, 0.0), goal_time=0.5)
+    made.ended(reference(END))
+    assert made.look(END + 0.1, error(END + 0.1, delay_s=0.8)) is None, "within its tolerance, but on its way"
+    assert made.look(END + 1.0, error(END + 1.0, (0.1, 0.0), delay_s=1.3)) is None
+    assert made.look(END + 1.7, error(END + 1.7, (0.1, 0.0), delay_s=0.0)) is None, "nothing is to be played any more"
+    verdict = made.look(END + 1.81, error(END + 1.81, (0.1, 0.0)))
+    late = "0.51 s after the end, which the board played 1.30 s late (goal time 0.5 s)"
+    assert verdict.text == f"goal tolerance: base is off by 5.7 deg, allowed 2.9 deg, {late}"
+
+
+def test_a_delay_that_was_made_up_before_the_end_delays_nothing():
+    made = tracker(goal=(0.05, 0.0), goal_time=0.5)
+    made.ended(reference(END))
+    assert made.look(END - 0.05, error(END - 0.05, delay_s=0.8)) is None
+    assert made.look(END + 0.01, error(END + 0.01)).outcome is Outcome.SUCCEEDED
