@@ -151,6 +151,9 @@ def made(monkeypatch):
         complaints=complaints,
         speeds=speeds,
     )
+    rig.execution.close()
+    shell.wake()
+    assert not offered.concluding, "at the end every goal is answered"
     for name in OURS:
         sys.modules.pop(f"picker_dynamics.nodes.{name}", None)
 
