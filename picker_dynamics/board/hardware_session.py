@@ -41,10 +41,8 @@ RECONNECT_S = 0.25
 REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""
 
-ENABLE_PERIOD_S = 0.3
+ENABLE_PERIOD_S, SIMULATED_ENABLE_PERIOD_S = 0.3, 0.1
 """Between two joints, at the first enabling: the supply would not bear all at once."""
-
-SIMULATED_ENABLE_PERIOD_S = 0.1
 
 SEEN_S = 0.1
 """So long after telemetry the modelled state is one that was seen [s]; then it holds for no later time until more has come."""
@@ -86,13 +84,12 @@ class HardwareSession(Outputs):
         self.lost, self.port_comes = "", False
         link.on_loss = self._on_loss
         self._mask = (1 << servos.n) - 1
-        self._no_torque = np.zeros(servos.n)
         self._boot_id: int | None = None
         self._sender = SetpointSender(link, servos)
         self.counts: CommandCounts = self._sender.counts
         self._rejoining, self._moved = Rejoining(), False
         self._enabling: Enabling | None = None
-        self._last_step_s: float | None = None
+        self._last_step_s = clock.now()
         self._played: tuple[tuple[int, ...], Array] = (), servos.rest
 
     @property
@@ -201,9 +198,8 @@ class HardwareSession(Outputs):
             self._become_active(telemetry)
             return "outputs were running: adopted"
         if telemetry.live != self._mask and not at_rest_pose:
-            raise BoardFaultError(
-                f"outputs are off and the arm's pose is unknown: put it at its rest pose ({self._rest_text()}), then enable"
-            )
+            rest = ", ".join(f"{one.joint} {told(one.rest, one.position_unit)}" for one in self.servos.servos)
+            raise BoardFaultError(f"outputs are off and the arm's pose is unknown: put it at its rest pose ({rest}), then enable")
         self.state, self.problem = State.ENABLING, ""
         period_s = SIMULATED_ENABLE_PERIOD_S if self.port_comes else ENABLE_PERIOD_S
         self._enabling = enabling(self.link, self.servos, period_s, at_rest_pose)
@@ -213,7 +209,7 @@ class HardwareSession(Outputs):
 
     def _off(self, telemetry: Telemetry) -> str:
         """Names of the joints whose outputs are off."""
-        return ", ".join(name for name, runs in zip(self.joint_names, self._outputs(telemetry.live)) if not runs)
+        return ", ".join(name for name, pulse in zip(self.joint_names, telemetry.pulses_us) if pulse is None)
 
     def release(self) -> None:
         """Stop streaming and hold; the outputs stay on."""
@@ -332,13 +328,14 @@ class HardwareSession(Outputs):
     def tick(self, now_s: float) -> None:
         """Look at the newest telemetry, all of it at the same one, and do what is due."""
         self.link.poll()
+        dt, self._last_step_s = now_s - self._last_step_s, now_s
         if self.state is State.OFFLINE:
-            self.budget.advance(self._since_last_step(now_s))  # it holds, and goes on warming up
+            self.budget.advance(dt)  # it holds, and goes on warming up
             return
         if not self.link.connected:
             self._break_off(State.OFFLINE, f"{self.lost or 'the link is lost'}; the board holds")
             return
-        telemetry, dt = self.telemetry(), self._since_last_step(now_s)
+        telemetry = self.telemetry()
         self._rejoining.advance(telemetry, self.counts.sent, dt)
         if self.state is State.ACTIVE and (missing := self._rejoining.missing):
             self._rejoining.unconfirmed = missing
@@ -412,13 +409,8 @@ class HardwareSession(Outputs):
     def _leave(self, state: State, problem: str) -> None:
         self.state, self.problem, self._enabling = state, problem, None
 
-    def _since_last_step(self, now_s: float) -> float:
-        dt = 0.0 if self._last_step_s is None else now_s - self._last_step_s
-        self._last_step_s = now_s
-        return dt
-
     def _advance_model(self, telemetry: Telemetry, dt: float) -> None:
-        torque = self._no_torque
+        torque = np.zeros(self.servos.n)
         if telemetry.live != self._mask:
             self.held = None  # the arm falls, or is being switched on: nobody knows where it is
         elif self.held is not None and dt > 0.0:
@@ -430,20 +422,13 @@ class HardwareSession(Outputs):
             if self._moved:  # on its way from where it was held
                 self.held, self.setpoint, self.held_effort = q, setpoint, effort
         self.model.source = self.supply.measure(telemetry.supply_mv, torque, dt)
-        self.budget.load(torque, self._outputs(telemetry.live))
+        self.budget.load(torque, np.array([pulse is not None for pulse in telemetry.pulses_us]))
         self.budget.advance(dt)
-
-    def _outputs(self, live: int) -> np.ndarray:
-        """(n,) whether each output runs."""
-        return np.array([bool(live >> joint & 1) for joint in range(self.servos.n)])
 
     def _setpoint_of(self, telemetry: Telemetry) -> np.ndarray:
         if telemetry.pulses != self._played[0]:
             self._played = telemetry.pulses, read_only(self.servos.to_angle(np.array(telemetry.pulses_us, dtype=float)))
         return self._played[1]
-
-    def _rest_text(self) -> str:
-        return ", ".join(f"{one.joint} {told(one.rest, one.position_unit)}" for one in self.servos.servos)
 
     @property
     def commanded(self) -> bool:

@@ -348,9 +348,8 @@ class Execution:
         if self.active:
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
-        if error is None:
-            return Tick(reference, self.take_events())
-        return Tick(reference, self.take_events(), error, *self._generator.progress(now_s - self.sent.delay_s))
+        progress = () if error is None else self._generator.progress(now_s - self.sent.delay_s)
+        return Tick(reference, self.take_events(), error, *progress)
 
     def _end_lapsed(self, now_s: float) -> None:
         """Who was silent for too long has lost the arm; it comes to rest where that is a driver."""
