@@ -125,6 +125,9 @@ class Controller:
         tick, self.execution.sent.delay_s = Tick(None, ()), self.law.delay_s(state) if self.active else 0.0
         if self._is_due(now_s):
             tick = self.execution.tick(now_s, lambda: state, self.watched)
+        if tick.hits is not None and self.active:  # the outputs drop what they have been sent, and brake harder than a plan may
+            self.hardware.session.stop()
+            self.hardware.session.problem = f"stopped: {tick.hits}; reset, then enable, to go on"
         if self.problem or not self.active or (tick.reference is None and not self.hardware.takes_efforts):
             return Cycle(now_s, state, tick)
         try:

@@ -6,7 +6,7 @@ A check looks at a :class:`SampledMotion`, which is sampled once, finely enough 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -213,6 +213,17 @@ class SampledMotion:
         q, v, a = (np.asarray(x, dtype=float)[None] for x in (q, v, a))
         return cls(model, np.zeros(1), q, v, a, q[0])
 
+    def beginning(self) -> SampledMotion:
+        """Motion that stays in the first state."""
+        return SampledMotion(self.model, self.times[:1], self.q[:1], self.v[:1], self.a[:1], self.q[0], self.trajectory)
+
+    def after(self, states: Collection[tuple[Array, Array, Array]]) -> SampledMotion:
+        """The same motion after ``states`` (q, v, a), (n,) each, which were sent already and lie before the arm."""
+        before = np.reshape([*states], (len(states), 3, self.q.shape[1]))
+        q, v, a = (np.vstack([before[:, k], own]) for k, own in enumerate((self.q, self.v, self.a)))
+        times = np.append(np.full(len(states), self.times[0]), self.times)
+        return SampledMotion(self.model, times, q, v, a, self.rest, self.trajectory)
+
     def stopping(self, deceleration: float) -> Array:
         """Way of a stop from a single state, (3, n): the state, halfway, and the rest, with a [rad/s²] 0.75 v |v| / a onwards."""
         q, v = self.q[0], self.v[0]
@@ -257,6 +268,10 @@ class Check(Protocol):
 
     def worst(self, motion: SampledMotion) -> Usage:
         """Usage of the limit where the motion uses most of it."""
+
+    @property
+    def touching(self) -> Check:
+        """The same check without a margin: what breaks it touches something, or may, as far as is known where it is."""
 
 
 def _worst(

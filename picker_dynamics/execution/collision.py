@@ -14,7 +14,7 @@ what the tool holds may be lower.  A goal may take an arm that is below already 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +88,10 @@ class FloorCheck:
         at, share = (0 if one_state else k), 1.0 + SHARE_PER_M * float(depth[k, j])
         text = f"{name} would be {1e3 * depth[k, j]:.0f} mm below the floor (floor_z {self.floor_z:.3f} m){motion.when(at)}"
         return Usage(share, name, float(z[k, j]), self.floor_z, float(motion.times[at]), text)
+
+    @property
+    def touching(self) -> FloorCheck:
+        return self
 
 
 def standing_floor(description: ArmDescription, rest: ArrayLike) -> tuple[float, str]:
@@ -174,9 +178,14 @@ class CollisionCheck:
             near = f"hit {other}, {-1e3 * distance:.0f} mm deep"
         when = "" if one_state else f" at {time_s:.2f} s"
         beside = kept - self.margin_m
-        more = f" and {1e3 * beside:.0f} mm that the tip is uncertain by" if beside >= 5e-4 else ""
-        text = f"{which} would {near}{when}; kept are {1e3 * self.margin_m:.0f} mm (collision.margin){more}"
+        margin = [f"{1e3 * self.margin_m:.0f} mm (collision.margin)"] if self.margin_m else []
+        margin += [f"{1e3 * beside:.0f} mm that the tip is uncertain by"] if beside >= 5e-4 else []
+        text = f"{which} would {near}{when}" + ("; kept are " + " and ".join(margin) if margin else "")
         return Usage(1.0 + SHARE_PER_M * lacks, which, distance, kept, time_s, text)
+
+    @property
+    def touching(self) -> CollisionCheck:
+        return replace(self, margin_m=0.0)
 
     def kept(self, motion: SampledMotion, one_state: bool) -> Array:
         """Distance that each pair has to keep, (p,) [m]; a single state, which no motion may come near, the bare margin."""

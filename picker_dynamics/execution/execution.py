@@ -99,6 +99,7 @@ class Tick:
         events: what happened since the tick before, in order.
         error: of the arm's state against what was sent, at the rate of the monitor, where somebody watches; None: not now.
         progress_s, speed: how far the trajectory is that is followed, in its own time, and the share of its speed.
+        hits: what each way to rest that was tried hits: the outputs have to stop by themselves; None: nothing.
     """
 
     reference: Reference | None
@@ -106,6 +107,7 @@ class Tick:
     error: Error | None = None
     progress_s: float = 0.0
     speed: float = 1.0
+    hits: PickerError | None = None
 
 
 class Execution:
@@ -137,7 +139,9 @@ class Execution:
         self.sent = SentReferences(math.ceil((timing.lead_s + REACH_BACK_S) * timing.rate_hz))
         self.lease = Lease()
         self._all = range(len(description.joint_names))
-        self._generator = ReferenceGenerator(description, limits.validator(description), max_deceleration, worker)
+        self._generator = ReferenceGenerator(
+            description, limits.validator(description), max_deceleration, worker, math.ceil(timing.lead_s * timing.rate_hz)
+        )
         self._guard = ReferenceGuard(description)
         self._guard_says: str | None = None
         self._stream = Stream(self._generator)
@@ -348,8 +352,9 @@ class Execution:
         if self.active:
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
-        progress = () if error is None else self._generator.progress(now_s - self.sent.delay_s)
-        return Tick(reference, self.take_events(), error, *progress)
+        progress = (0.0, 1.0) if error is None else self._generator.progress(now_s - self.sent.delay_s)
+        hits, self._generator.hits = self._generator.hits, None
+        return Tick(reference, self.take_events(), error, *progress, hits)
 
     def _end_lapsed(self, now_s: float) -> None:
         """Who was silent for too long has lost the arm; it comes to rest where that is a driver."""

@@ -14,10 +14,11 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.robot.model import Array
-from picker_dynamics.trajectory.time_scaling import TimeScaling
+from picker_dynamics.robot.model import Array, DynamicsModel
+from picker_dynamics.trajectory.time_scaling import TimeScaling, scaled
 from picker_dynamics.trajectory.trajectory import Trajectory, merge_joints, part, standing
 
+from .checks import SampledMotion
 from .lease import MAIN_TRACK
 from .settle_downward import Approach
 from .validator import Validated
@@ -130,13 +131,15 @@ class ActivePlan:
     def state_at(self, time_s: float) -> State:
         """Reference state at ``time_s``."""
         instant = self.scaling.at(time_s)
-        return instant.scaled(self.trajectory.sample(instant.progress))
+        return scaled(self.trajectory.sample(instant.progress), instant.speed, instant.rate)
 
-    def states(self, begin_s: float, end_s: float) -> State:
-        """Reference states from one time to another, every ``PERIOD_S``: (s, n) each."""
+    def sampled(self, model: DynamicsModel, begin_s: float, end_s: float) -> SampledMotion:
+        """The reference from one time to another as the checks see it, every ``PERIOD_S``; its times begin at 0."""
         times = np.linspace(begin_s, end_s, max(2, int((end_s - begin_s) / PERIOD_S)))
-        q, v, a = (np.array(part) for part in zip(*map(self.state_at, times.tolist())))
-        return q, v, a
+        instants = [self.scaling.at(time_s) for time_s in times.tolist()]
+        progress, speed, rate = np.array([(at.progress, at.speed, at.rate) for at in instants]).T
+        q, v, a = scaled(self.trajectory.sample(progress), speed[:, None], rate[:, None])
+        return SampledMotion(model, times - begin_s, q, v, a, q[-1], self.trajectory)
 
     def own_state(self, time_s: float) -> State:
         """State at ``time_s`` in the plan's own time, as if it were not slowed; at rest where the arm is."""

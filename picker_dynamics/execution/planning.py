@@ -1,27 +1,28 @@
 """Planning: from a goal, the active plan that it joins, and limits to a checked motion; and ways to slow down, or to rest.
 
-Planning is done in a worker, a thread beside the control loop.  Ways to rest, and to another speed, are as gentle as the limits
-want them where that is possible; else the gentlest is taken, and its ``LimitExcess`` tells how far beyond the limits it is.
+Planning is done in a worker, a thread beside the control loop.  A way to rest, or to another speed, is the first of several that
+obeys every check that goals obey; a limit that is broken where it begins it may not break by more.  Where none does the shortest
+in space is taken, and its ``LimitExcess`` tells the guard how far beyond the limits it is.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.friction_side import FrictionSide
-from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.trajectory.stops import stop_trajectory
 from picker_dynamics.trajectory.time_scaling import SMOOTHNESS, TimeScaling
 from picker_dynamics.trajectory.trajectory import SHORTEST_S, Trajectory, merge_joints
 
-from .checks import speed_limit
+from .checks import SampledMotion
 from .goal import ParsedGoal
 from .lease import MAIN_TRACK
 from .motion import ActivePlan, Motion, Phase, State, UnderWay
@@ -60,11 +61,8 @@ class Worker:
         self._threads.shutdown(wait=wait, cancel_futures=True)
 
 
-GENTLER = tuple(0.5**halvings for halvings in range(5))
-"""Shares of the rate with which a change of speed is tried until it needs no more torque than allowed."""
-
-HARDER = (1.0, 2.0, 4.0, *GENTLER[1:])
-"""Shares of the deceleration that are tried where the guard stopped an arm, which may accelerate."""
+SHARES = (1.0, 2.0, 4.0, 0.5, 0.25, 0.125, 0.0625)
+"""Shares of the deceleration, or of the rate of a change of speed, in the order in which they are tried."""
 
 STOP_BEND = 10.0
 """Of a stop against other ramps: how much faster its deceleration may set in."""
@@ -72,21 +70,10 @@ STOP_BEND = 10.0
 PEAK_SAMPLES = 200
 """How many instants of a trajectory tell how fast it is at most."""
 
-ROUNDING = 1e-3
-"""Share by which a stop may exceed a speed: that of a motion that was slowed until it just fits."""
-
-FALLS = 1e3
-"""Added to the share of a stop that ends where the arm cannot stay: any other one is better."""
-
-NEARLY = 1.05
-"""Of two ways whose shares of the limits differ by less, the quicker one is taken."""
-
-Way = TypeVar("Way")
-
 
 @dataclass(frozen=True)
 class LimitExcess:
-    """Limit excess of a way to rest, or to a lower speed, where nothing gentler is possible; 1: as allowed.
+    """Limit excess of a way to rest, or to another speed, where none obeys the limits; 1: as allowed.
 
     Attributes:
         torque, tip: shares of the allowed torque and of the tip's speed.
@@ -98,30 +85,48 @@ class LimitExcess:
     beyond: float = 0.0
 
     @classmethod
-    def of(cls, validator: MotionValidator, q: Array, v: Array, a: Array) -> LimitExcess:
-        """Limit excess of states (s, n)."""
-        arm, tip = validator.description, float(tip_speeds(validator.model, q, v).max() / validator.tip_speed)
+    def of(cls, validator: MotionValidator, motion: SampledMotion) -> LimitExcess:
+        """Limit excess of a motion."""
+        arm, q = validator.description, motion.q
         beyond = 0.0 if arm is None else max(float(np.maximum(arm.lower - q, q - arm.upper).max()), 0.0)
-        return cls(validator.torque_share(q, v, a), tip, beyond)
+        tip = float(motion.tip_speed.max() / validator.tip_speed)
+        return cls(float(validator.limits.peak_use(motion.torque).max()), tip, beyond)
 
 
 NO_EXCESS = LimitExcess()
 
 
-def _gentlest(ways: Iterable[tuple[float, Way, LimitExcess]]) -> tuple[Way, LimitExcess]:
-    """The first way whose share of the limits is at most 1, else the first whose share is nearly the least, with its excess."""
-    tried = []
-    for one in ways:
-        if one[0] <= 1.0:
-            return one[1:]
-        tried.append(one)
-    least = min(share for share, _, _ in tried)
-    return next(one for one in tried if one[0] <= NEARLY * least)[1:]
+def best_way(
+    ways: Iterable[ActivePlan], begin_s: float, validator: MotionValidator, sent: Collection[State] = ()
+) -> tuple[ActivePlan, SampledMotion, PickerError | None]:
+    """Return the first way that breaks no limit by more than where it begins, else the shortest in space.
+
+    Args:
+        ways: to rest, or to another speed, from ``begin_s`` on [s], on one path: what a way to rest meets a longer one does too.
+        sent: states that were sent and lie before the arm: it touches nothing on the way there either.
+
+    Returns:
+        The way, the same as the checks see it, and what it hits; None: nothing.
+    """
+    tried, meets_s = list[tuple[float, ActivePlan, SampledMotion]](), np.inf
+    for way in ways:
+        stays = way.phase is Phase.STOPPING
+        ends_s = max(way.ends_s if stays else way.scaling.settled_s, begin_s)
+        if ends_s >= meets_s:
+            continue
+        motion = way.sampled(validator.model, begin_s, ends_s)
+        if stays and any(check.worst(motion.after(sent)).broken for check in validator.further):
+            meets_s = ends_s
+        elif not replace(validator, stays=stays).gets_worse(motion):
+            return way, motion, None
+        tried.append((float(np.abs(np.diff(motion.q, axis=0)).sum()), way, motion))
+    _, way, motion = min(tried, key=lambda one: one[0])
+    return way, motion, validator.touched(motion.after(sent)) if way.phase is Phase.STOPPING else None
 
 
 @dataclass(frozen=True, eq=False)
 class Slowing:
-    """Slowing of one arm, to rest or to another speed.
+    """Ways of one arm to rest, or to another speed, the gentlest of those that are tried first.
 
     Args:
         description: the arm; within its position limits it comes to rest.
@@ -137,54 +142,23 @@ class Slowing:
         decel = self.max_deceleration * share
         return stop_trajectory(*state, decel, joint_names=arm.joint_names, lower=arm.lower, upper=arm.upper)
 
-    def gentlest_stop(self, state: State, validator: MotionValidator) -> tuple[Trajectory, LimitExcess]:
-        """Return a stop straight on that obeys torque, speed and range, else the one that exceeds them least, and its excess."""
-        limit = speed_limit(self.description, validator.limits.servo_map)
+    def stops(self, state: State, time_s: float) -> Iterator[ActivePlan]:
+        """Straight on to rest."""
+        for share in SHARES:
+            yield ActivePlan(self.stop(state, share), TimeScaling(time_s), Phase.STOPPING)
 
-        def ways() -> Iterator[tuple[float, Trajectory, LimitExcess]]:
-            for share in HARDER:
-                made = self.stop(state, share)
-                states = ActivePlan(made, TimeScaling(0.0)).states(0.0, made.duration)
-                excess = LimitExcess.of(validator, *states)
-                begins = max(LimitExcess.of(validator, *(part[:1] for part in states)).tip, 1.0)  # of a limit that was lowered
-                fast = max(excess.tip / begins, float((np.abs(states[1]) / limit).max()))
-                yield max(excess.torque, fast - ROUNDING, 1.0 + excess.beyond - 1e-6), made, excess
-
-        return _gentlest(ways())
-
-    def ramp(
-        self,
-        active: ActivePlan,
-        speed: float,
-        time_s: float,
-        validator: MotionValidator,
-        *,
-        restarted: bool = False,
-        phase: Phase = Phase.EXECUTING,
-    ) -> tuple[ActivePlan, LimitExcess]:
-        """Return the plan with a ramp to ``speed`` from ``time_s`` on, gentle enough where that is possible, and its excess.
+    def ramps(self, active: ActivePlan, speed: float, time_s: float, *, restarted: bool = False) -> Iterator[ActivePlan]:
+        """The plan with a ramp to ``speed`` from ``time_s`` on; a ``STOPPING`` one stays at its end.
 
         Args:
             restarted: the plan's trajectory begins at ``time_s``; else its scaling's progress goes on.
-            phase: ``STOPPING`` where the arm is to stay at the end of the ramp.
         """
-
-        def ways() -> Iterator[tuple[float, ActivePlan, LimitExcess]]:
-            progress = 0.0 if restarted else active.progress(time_s)
-            speeds = active.trajectory.sample(np.linspace(progress, active.trajectory.duration, PEAK_SAMPLES))[1]
-            rate = self.max_deceleration / max(float(np.abs(speeds).max()), 1e-6)
-            for share in GENTLER:
-                bend = SMOOTHNESS * (max(STOP_BEND * share, 1.0) if phase is Phase.STOPPING else 1.0)
-                scaling = active.scaling.ramp(time_s, speed, rate * share, bend=bend, restarted=restarted)
-                made = replace(active, scaling=scaling, phase=phase)
-                if scaling.settled_s <= time_s:
-                    yield 0.0, made, NO_EXCESS
-                    return
-                excess = LimitExcess.of(validator, *made.states(time_s, scaling.settled_s))
-                falls = phase is Phase.STOPPING and not validator.can_hold(made.state_at(made.ends_s)[0])
-                yield excess.torque + FALLS * falls, made, excess
-
-        return _gentlest(ways())
+        progress = 0.0 if restarted else active.progress(time_s)
+        speeds = active.trajectory.sample(np.linspace(progress, active.trajectory.duration, PEAK_SAMPLES))[1]
+        rate = self.max_deceleration / max(float(np.abs(speeds).max()), 1e-6)
+        for share in SHARES:
+            bend = SMOOTHNESS * (max(STOP_BEND * share, 1.0) if active.phase is Phase.STOPPING else 1.0)
+            yield replace(active, scaling=active.scaling.ramp(time_s, speed, rate * share, bend=bend, restarted=restarted))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,11 @@ speed, other limits.  A goal joins in the plan's own time, so it is checked for 
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +27,7 @@ from picker_dynamics.trajectory.trajectory import SHORTEST_S, Trajectory, merge_
 from .checks import SampledMotion
 from .goal import PAST_TOLERANCE_S, ParsedGoal
 from .motion import ActivePlan, Motion, Phase, Reference, State, UnderWay
-from .planning import NO_EXCESS, LimitExcess, Plan, Slowing, Submit, planned, staying
+from .planning import NO_EXCESS, LimitExcess, Plan, Slowing, Submit, best_way, planned, staying
 from .settle_downward import foreseen, started
 from .validator import PERIOD_S, MotionValidator
 
@@ -49,6 +51,7 @@ class ReferenceGenerator:
         description: the arm; within its position limits a cancelled motion comes to rest.
         max_deceleration: [rad/s²] with which it does, and which a change of speed may add.
         worker: plans.
+        ahead: how many references are sent before the first of them holds.
 
     Attributes:
         validator: of motions with the present payload.
@@ -56,20 +59,26 @@ class ReferenceGenerator:
         approaches: whether motions may end with one.
         side: of the joints' friction, along what was sent.
         sent_s: time of the newest reference [s]; -inf: there is none.
+        hits: what the way that was chosen hits, as each that was tried did; None: nothing.
     """
 
-    def __init__(self, description: ArmDescription, validator: MotionValidator, max_deceleration: float, worker: Submit):
+    def __init__(
+        self, description: ArmDescription, validator: MotionValidator, max_deceleration: float, worker: Submit, ahead: int = 0
+    ):
         self.description, self.worker = description, worker
         self.validator = validator
         self.speed, self.approaches = 1.0, False
         self.side = started(np.zeros(description.n))
         self.sent_s = -np.inf
+        self.hits: PickerError | None = None
         self._slowing = Slowing(description, max_deceleration)
         self._plan: ActivePlan | None = None  # None: not active
+        self._sent: deque[State] = deque(maxlen=ahead)
         self._excess, self._excess_until_s = NO_EXCESS, -np.inf
         self._passed: MotionValidator | None = None  # the limits that the whole plan obeys
         self._looked: tuple[MotionValidator | None, Trajectory | None, float] = None, None, 0.0  # until when this obeys them
         self._again: _Replanning | None = None
+        self._further = validator.further  # what stood about the arm at the last look
 
     @property
     def active(self) -> bool:
@@ -98,6 +107,7 @@ class ReferenceGenerator:
     def deactivate(self) -> None:
         """Stop producing a reference."""
         self._plan = self._again = None
+        self._sent.clear()
         self.sent_s = -np.inf  # what was sent before binds nobody who starts anew
 
     # -- the reference -------------------------------------------------------------------------------------
@@ -128,6 +138,7 @@ class ReferenceGenerator:
         """The reference to send for ``time_s``, and the motions that ended with it."""
         reference = Reference(time_s, *self.state_at(time_s))
         self.sent_s = max(self.sent_s, time_s)
+        self._sent.append((reference.q, reference.v, reference.a))
         self._plan, finished = self.plan.after(time_s, reference.q, reference.v)
         return reference, finished
 
@@ -171,19 +182,20 @@ class ReferenceGenerator:
         if not active.moves:
             motion = replace(motion, start_s=max(motion.start_s, time_s, self.sent_s))
         others = active.later(motion.start_s, staying(active, motion.track, motion.joints))
-        self._take(motion.trajectory, motion.start_s, (*others, UnderWay(motion, motion.duration_s)))
         self._passed = plan.validator
+        self._take(motion.trajectory, motion.start_s, (*others, UnderWay(motion, motion.duration_s)))
         if motion.approach is not None:
             self.side.width = motion.approach.width
         return motion
 
     def _take(self, trajectory: Trajectory, time_s: float, under_way: tuple[UnderWay, ...]) -> None:
         """Go on with another trajectory from ``time_s`` on, as fast as now and then as is wanted."""
-        before = self.plan
-        self._plan = ActivePlan(trajectory, TimeScaling(time_s, self.speed), Phase.EXECUTING, under_way)
+        before, made = self.plan, ActivePlan(trajectory, TimeScaling(time_s, self.speed), Phase.EXECUTING, under_way)
         if before.moves and time_s >= before.scaling.begin_s:
-            speed = 0.0 if self._again else self.speed
-            self._ramp(replace(self._plan, scaling=before.scaling), speed, time_s, before, restarted=True)
+            speed, made = 0.0 if self._again else self.speed, replace(made, scaling=before.scaling)
+            self._go(self._slowing.ramps(made, speed, time_s, restarted=True), time_s)
+        else:
+            self._plan = made
 
     # -- streams and stops -----------------------------------------------------------------------------------
 
@@ -213,6 +225,7 @@ class ReferenceGenerator:
         share = max(active.scaling.at(time_s).speed, SLOWEST) ** -2
         stop = self._slowing.stop((q, np.where(free, v, 0.0), np.where(free, a, 0.0)), share)
         under_way = (UnderWay(motion, stop.duration, cancelled=True), *active.later(time_s, others))
+        self._passed = None  # the joints that go on do so beside others than were checked
         self._take(merge_joints(stop, active.rest(time_s), np.flatnonzero(free)), time_s, under_way)
         return True
 
@@ -222,20 +235,32 @@ class ReferenceGenerator:
             return
         state = last.q, last.v, last.a
         self.start(last.q)
+        if self._sent:
+            self._sent.pop()  # that one was not sent
         if last.v.any() or last.a.any():
-            stop, excess = self._slowing.gentlest_stop(state, self.validator)
-            self._plan = ActivePlan(stop, TimeScaling(last.time_s), Phase.STOPPING)
-            self._allow(excess, self._plan.ends_s, state)
+            self._go(self._slowing.stops(state, last.time_s), last.time_s, state)
 
     def _to_rest(self, time_s: float) -> None:
-        """Bring the arm to rest: on the path of goals, or as a stream's filter foresaw."""
-        before, self._again = self.plan, None
-        stopping = replace(before, under_way=tuple(replace(one, cancelled=True) for one in before.under_way))
-        if before.phase is Phase.EXECUTING:
-            self._ramp(stopping, 0.0, time_s, before, phase=Phase.STOPPING)
-            return
-        self._plan = replace(stopping, phase=Phase.STOPPING)
-        self._allow_rest(time_s)
+        """Bring the arm to rest: as a stop, or a stream's filter, foresaw, or sooner on the same path; goals on theirs."""
+        before = self.plan
+        under_way = tuple(replace(one, cancelled=True) for one in before.under_way)
+        stopping = replace(before, phase=Phase.STOPPING, under_way=under_way)
+        foreseen = () if before.phase is Phase.EXECUTING else (stopping,)
+        self._go(chain(foreseen, self._slowing.ramps(stopping, 0.0, time_s)), time_s)
+        self._again = None
+
+    def _go(self, ways: Iterable[ActivePlan], time_s: float, last: State | None = None) -> None:
+        """Go on from ``time_s`` by the best of these ways; its excess is allowed, and that of what was sent ``last``."""
+        validator = self.validator
+        # these limits let the whole path pass, of a stream each sample with the way of a stop beyond it: no way leaves that
+        clear = self._passed is validator and not self._again and last is None
+        way, motion, hits = best_way(ways, time_s, replace(validator, further=()) if clear else validator, self._sent)
+        excess = LimitExcess.of(validator, motion)
+        if np.isfinite(self.sent_s):
+            now = LimitExcess.of(validator, SampledMotion.at(validator.model, *(last or self.state_at(self.sent_s))))
+            excess = replace(excess, torque=max(excess.torque, now.torque), tip=max(excess.tip, now.tip))
+        self._plan, self._excess, self._excess_until_s = way, excess, time_s + motion.rest_s
+        self.hits = hits or self.hits
 
     # -- another speed ---------------------------------------------------------------------------------------
 
@@ -248,14 +273,7 @@ class ReferenceGenerator:
         if time_s < active.scaling.begin_s:
             self._plan = replace(active, scaling=TimeScaling(active.scaling.begin_s, self.speed))
         else:
-            self._ramp(active, self.speed, time_s, active)
-
-    def _ramp(self, made: ActivePlan, speed: float, time_s: float, before: ActivePlan, **how: Any) -> None:
-        """Go on with another plan, which comes to ``speed`` by a ramp."""
-        self._plan = before
-        ramped, excess = self._slowing.ramp(made, speed, time_s, self.validator, **how)
-        self._allow(excess, ramped.scaling.settled_s)
-        self._plan = ramped
+            self._go(self._slowing.ramps(active, self.speed, time_s), time_s)
 
     # -- other limits ----------------------------------------------------------------------------------------
 
@@ -268,32 +286,46 @@ class ReferenceGenerator:
             None: nothing new.  Else why motions do not pass, or the arm may not stand where it does, and the factor by which
             their rest is slowed, with which they go on; 0: they stop, and it is being planned; None: they end.
         """
-        active, validator, again = self._plan, self.validator, self._again
+        active, validator, again, time_s = self._plan, self.validator, self._again, max(time_s, self.sent_s)
+        known, self._further = self._further, validator.further
         if active is None or (again is None and validator is self._passed):
             return None
         goes = active.phase is Phase.EXECUTING
         moving = goes or active.phase is Phase.STREAMING
         try:
+            if active.moves and known != validator.further:
+                self._require_untouched(replace(validator, further=known), validator, time_s)
             if again and goes:
                 if again[1:3] == (validator, active.trajectory):
-                    return self._go_on(again, active, max(time_s, self.sent_s))
-                self._plan_rest(again[0])
-            elif moving:
+                    return self._go_on(again, active, time_s)
+                why, again = again[0], None
+                raise why
+            if moving:
                 self._require_next_piece(active, validator, time_s)
             else:
+                if active.moves:
+                    self._to_rest(time_s)
                 self._passed, self._again = validator, None
-                self._allow_rest(time_s)
-                validator.require_holdable(active.state_at(active.ends_s)[0])
+                validator.require_holdable(self.plan.state_at(self.plan.ends_s)[0])
         except PickerError as error:
-            self._passed = validator
             if moving:
                 self._to_rest(time_s)
-            if goes and again is None and validator.can_hold(self.state_at(self.plan.ends_s)[0]):
+            self._passed = validator
+            if goes and again is None and not self.hits and validator.can_hold(self.state_at(self.plan.ends_s)[0]):
                 self._plan = replace(self.plan, phase=Phase.EXECUTING, under_way=active.under_way)
                 self._plan_rest(error)
                 return error, 0.0
             return error, None
         return None
+
+    def _require_untouched(self, before: MotionValidator, now: MotionValidator, time_s: float) -> None:
+        """Raise, and have the outputs stop, where what is new touches the arm where it is: any way may lead through that."""
+        q = self._sent[0][0] if self._sent else self.state_at(time_s)[0]
+        still = SampledMotion.at(now.model, q, np.zeros_like(q), np.zeros_like(q))
+        hits = now.touched(still)
+        if hits and not before.touched(still):
+            self.hits = hits
+            raise hits
 
     def _plan_rest(self, why: PickerError) -> None:
         """Have what is left of a plan that stops on its path planned again."""
@@ -310,7 +342,7 @@ class ReferenceGenerator:
         later = active.later(time_s, active.under_way)
         slower = tuple(replace(one, end_s=factor * one.end_s, slowed=factor * one.slowed) for one in later)
         made = ActivePlan(active.rest(time_s).stretched(factor), TimeScaling(time_s, 0.0), Phase.EXECUTING, slower)
-        self._ramp(made, self.speed, time_s, active)
+        self._go(self._slowing.ramps(made, self.speed, time_s), time_s)
         return why, factor
 
     def _require_next_piece(self, active: ActivePlan, validator: MotionValidator, time_s: float) -> None:
@@ -320,22 +352,9 @@ class ReferenceGenerator:
         begin_s = max(looked_s, now_s) if (looked_for, looked_at) == (validator, active.trajectory) else now_s
         begin_s = min(begin_s, active.trajectory.duration - SHORTEST_S)
         piece = part(active.trajectory, begin_s, begin_s + AHEAD_S)
-        motion = SampledMotion.along(piece, validator.model, PERIOD_S, begin_s)
+        motion = SampledMotion.along(piece, validator.model, PERIOD_S, begin_s).after(self._sent if begin_s <= now_s else ())
         motion.rest, motion.rest_s = rest.end, now_s + rest.duration
         validator.require(motion)
         self._looked = validator, active.trajectory, begin_s + AHEAD_S
         if begin_s + AHEAD_S >= now_s + rest.duration:
             self._passed = validator
-
-    def _allow_rest(self, time_s: float) -> None:
-        """Allow the excess of what is left of a stop."""
-        ends_s = self.plan.ends_s
-        if ends_s > time_s:
-            self._allow(LimitExcess.of(self.validator, *self.plan.states(time_s, ends_s)), ends_s)
-
-    def _allow(self, excess: LimitExcess, until_s: float, last: State | None = None) -> None:
-        """Allow the excess of a way that is about to be taken, and of what was sent last, with which the next is compared."""
-        if np.isfinite(self.sent_s):
-            now = LimitExcess.of(self.validator, *(np.array([part]) for part in last or self.state_at(self.sent_s)))
-            excess = replace(excess, torque=max(excess.torque, now.torque), tip=max(excess.tip, now.tip))
-        self._excess, self._excess_until_s = excess, until_s

@@ -1,8 +1,8 @@
 """Motion validator: whether the arm may make a motion, and the smallest slowing with which it may.
 
-Goals are held to all checks, streams and jogs to all but position and ``slowed_torque``; ways to rest to peak torque, speeds and
-positions (``planning.LimitExcess``), as far as there is a way that obeys them; a change of payload to the torques.  A further
-check, such as collision, is one more entry of ``further``.
+Goals are held to all checks, streams and jogs to all but position and ``slowed_torque``; ways to rest to all, as far as there is
+one that obeys them (``planning.best_way``); a change of payload to the torques.  A further check, such as collision, is one more
+entry of ``further``.
 
 A payload that is believed moves the arm, whether it is there or not: one that is set must be one that can be held where the arm
 is.  Where driving begins it must be borne with no more torque than a motion may need: a stop on the way may leave the arm where
@@ -29,6 +29,12 @@ from .checks import Check, SampledMotion, TorqueLimits, Usage
 
 PERIOD_S = 0.01
 """Largest distance of the samples [s]."""
+
+ROUNDING = 1e-3
+"""Share by which a way to rest may exceed a limit: its samples lie between those by which its motion was let pass.
+
+Of random goals of the picker that makes 1.2e-4; the guard leaves 1e-2.
+"""
 
 MAX_STRETCH = 10.0
 """Slowest that a motion is made, as a factor on its duration."""
@@ -109,13 +115,17 @@ class MotionValidator:
 
     def usages(self, motion: SampledMotion) -> Iterator[Usage]:
         """Usages of the limits by a motion, computed as they are asked for, in the order in which they refuse."""
+        yield from self.own_usages(motion)
+        for check in self.further:
+            yield check.worst(motion)
+
+    def own_usages(self, motion: SampledMotion) -> Iterator[Usage]:
+        """Usages of the arm's own limits."""
         if self.description is not None:
             yield checks.position(motion, self.description, self.limits.give)
         yield from self.state_usages(motion)
         if self.description is not None:
             yield checks.slowed_torque(motion, self.limits)
-        for check in self.further:
-            yield check.worst(motion)
 
     def state_usages(self, motion: SampledMotion) -> Iterator[Usage]:
         """Usages of the limits that look at states one by one."""
@@ -129,6 +139,17 @@ class MotionValidator:
         if servos is not None:
             yield checks.motor_speed(motion, limits, servos)
             yield checks.setpoint_range(motion, limits, servos)
+
+    def gets_worse(self, motion: SampledMotion) -> bool:
+        """Whether a motion breaks one of the arm's own limits by more than the state in which it begins."""
+        broken = [(k, usage.share) for k, usage in enumerate(self.own_usages(motion)) if usage.broken]
+        begins = [usage.share for usage in self.own_usages(motion.beginning())] if broken else []
+        return any(not share <= (1.0 + ROUNDING) * max(begins[k], 1.0) for k, share in broken)
+
+    def touched(self, motion: SampledMotion) -> PickerError | None:
+        """What a motion touches, or may; None: nothing."""
+        usages = (check.touching.worst(motion) for check in self.further)
+        return next((usage.refusal() for usage in usages if usage.broken), None)
 
     def sampled(self, trajectory: Trajectory) -> SampledMotion:
         """The trajectory as the checks see it."""
@@ -244,10 +265,6 @@ class MotionValidator:
             if usage.broken and not whole:
                 break
         return Validated(trajectory, factor, motion, tuple(usages))
-
-    def torque_share(self, q: Array, v: Array, a: Array) -> float:
-        """Largest share of an allowed peak torque that these states (s, n) need; 1 is the limit."""
-        return float(self.limits.peak_use(self.model.required_torque(q, v, a)).max())
 
 
 def torque_validator(model: DynamicsModel, limits: TorqueLimits | ServoMap, stays: bool = True) -> MotionValidator:

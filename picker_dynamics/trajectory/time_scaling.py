@@ -26,10 +26,11 @@ class Instant:
     speed: float
     rate: float
 
-    def scaled(self, state: Iterable[Array]) -> tuple[Array, Array, Array]:
-        """Scale the trajectory's (Q, Q', Q'') at this progress."""
-        q, v, a = state
-        return q, v * self.speed, a * self.speed**2 + v * self.rate
+
+def scaled(state: Iterable[Array], speed: float | Array, rate: float | Array) -> tuple[Array, Array, Array]:
+    """Scale the trajectory's (Q, Q', Q'') at an instant's speed s [1] and ds/dt [1/s], of many (s, 1) each."""
+    q, v, a = state
+    return q, v * speed, a * speed**2 + v * rate
 
 
 class TimeScaling:

@@ -3,7 +3,7 @@
 import re
 
 import numpy as np
-from arm_fixtures import rigid_body, servos, validator
+from arm_fixtures import rigid_body, servos, torque_share, validator
 from execution_rig import HOME, NAMES, REACH, Rig, executing, goal, limits, moved, part
 from generated import share
 from hypothesis import example, given
@@ -67,7 +67,7 @@ def test_a_raised_payload_slows_what_is_left_so_that_the_goal_is_reached_with_it
     stops, goes_on = rig.texts(EventKind.NOTICE)
     assert "the rest is planned again: shoulder needs" in stops and goes_on.startswith("goes on, slowed 1.")
     assert rig.succeeded("g") and rig.newest.q == approx(out)
-    assert 0.9 < validator(0.05).torque_share(rig["q"], rig["v"], rig["a"]) <= 1.0 + 1e-3
+    assert 0.9 < torque_share(validator(0.05), rig["q"], rig["v"], rig["a"]) <= 1.0 + 1e-3
 
 
 def test_a_motion_that_passes_a_change_goes_on():
@@ -123,7 +123,7 @@ def test_a_payload_with_which_the_end_cannot_be_held_stops_the_arm_where_it_can_
     rig.to_rest()
     assert rig.answer("g").outcome is Outcome.ABORTED and "shoulder needs" in rig.answer("g").text
     heavy.require_holdable(rig.newest.q)
-    assert heavy.torque_share(rig["q"], rig["v"], rig["a"]) <= 1.0 + 1e-3
+    assert torque_share(heavy, rig["q"], rig["v"], rig["a"]) <= 1.0 + 1e-3
     assert rig.ended == [], "not done"
 
 

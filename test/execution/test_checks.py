@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from arm_fixtures import picker, rigid_body, servos, shipped_arm, validator
+from arm_fixtures import picker, rigid_body, servos, shipped_arm, torque_share, validator
 from execution_rig import HOME, NAMES, REACH, ZERO, moved
 from pytest import approx, mark, raises
 
@@ -13,7 +13,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InfeasibleError, LimitError
 from picker_dynamics.execution import checks
 from picker_dynamics.execution.checks import SampledMotion, TorqueLimits, Usage
-from picker_dynamics.execution.planning import Slowing
+from picker_dynamics.execution.planning import LimitExcess, Slowing, best_way
 from picker_dynamics.execution.validator import MAX_STRETCH, RESOLUTION, MotionValidator, torque_validator
 from picker_dynamics.trajectory import profiles
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
@@ -87,7 +87,7 @@ def test_a_swing_that_could_not_be_slowed_is_refused():
     check = MotionValidator(RigidBody(arm.description), TorqueLimits.of_arm(arm), arm.description, 100.0)
     trajectory = Trajectory(arm.description.joint_names, [0.0, 2.0 / 3.0], [[[-0.3], [2.0], [-3.0], [0.0], [0.0], [0.0]]])
     q, v, a = trajectory.sample(np.linspace(0.0, 2.0 / 3.0, 400))
-    assert check.torque_share(q, v, a) < 1.0 < check.torque_share(q, 0.0 * v, 0.0 * a), "possible only as fast as it is"
+    assert torque_share(check, q, v, a) < 1.0 < torque_share(check, q, 0.0 * v, 0.0 * a), "possible only as fast as it is"
     with raises(InfeasibleError, match="theta would need 0.98 N·m at .* if the motion were slowed to 0 %") as caught:
         check.validate(trajectory)
     assert caught.value.value > caught.value.limit == approx(0.9)
@@ -148,8 +148,9 @@ def test_the_factor_found_is_enough_and_hardly_more_than_needed(name, duration):
 def test_a_stop_straight_on_is_as_hard_as_the_torque_allows_also_where_the_tip_is_too_fast_on_every_one():
     made, v = validator(tip_speed=0.05), np.array([0.0, -2.0, 0.0, 0.0, 0.0])
     for deceleration in (4.0, 400.0):
-        stop, excess = Slowing(picker(), deceleration).gentlest_stop((HOME, v, ZERO), made)
-        assert excess.torque <= 1.0 < excess.tip and stop.duration >= 0.75 * 3.0 / deceleration
+        way, motion, hits = best_way(Slowing(picker(), deceleration).stops((HOME, v, ZERO), 0.0), 0.0, made)
+        excess = LimitExcess.of(made, motion)
+        assert hits is None and excess.torque <= 1.0 < excess.tip and way.trajectory.duration >= 0.75 * 3.0 / deceleration
 
 
 # -- one more entry -------------------------------------------------------------------------------------------

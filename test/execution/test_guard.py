@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
-from arm_fixtures import picker, rigid_body, servos, validator
+from arm_fixtures import picker, rigid_body, servos, torque_share, validator
 from execution_rig import HOME, TIP_SPEED, ZERO, Rig, executing, goal, moved
 from pytest import fixture, mark
 
@@ -88,9 +88,9 @@ def judge(rig: Rig) -> None:
     assert (np.abs(np.diff(q, axis=0)) <= picker().velocity * 1.02 * dt).all()
     tip = np.array([plant.tip_at(one) for one in q])
     assert (np.linalg.norm(np.diff(tip, axis=0), axis=1) / dt[:, 0]).max() <= TIP_SPEED * 1.05
-    assert validator().torque_share(q, v, a) <= 1.05
+    assert torque_share(validator(), q, v, a) <= 1.05
     implied = np.diff(v, axis=0) / dt
-    assert validator().torque_share(q[1:], v[1:], implied) <= 1.08
+    assert torque_share(validator(), q[1:], v[1:], implied) <= 1.08
     assert (np.abs(np.diff(q, axis=0) - dt * (v[1:] + v[:-1]) / 2.0) < 0.55 * dt).all()
 
 
@@ -138,7 +138,7 @@ def test_a_way_to_rest_may_need_what_it_was_known_to_need_and_no_more():
     share = 1.5
     a = np.eye(5)[SHOULDER] * np.linalg.solve(rigid_body().mass_matrix(HOME), share * held.limits.peak)[SHOULDER]
     at_rest = Reference(0.01, HOME + 1e-7, ZERO, a)
-    needs = held.torque_share(HOME, ZERO, a)
+    needs = torque_share(held, HOME, ZERO, a)
     assert needs > 1.2 and guard.breach(at_rest, held) is not None
     assert guard.breach(at_rest, held, LimitExcess(torque=needs)) is None
     assert guard.breach(at_rest, held, LimitExcess(torque=0.9 * needs)) is not None

@@ -1,7 +1,7 @@
 """The reference at less than full speed: on the same path, smooth, no faster, and nowhere beyond what the validator allows."""
 
 import numpy as np
-from arm_fixtures import validator
+from arm_fixtures import torque_share, validator
 from execution_rig import DECELERATION, Rig, executing, goal, moved
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -42,7 +42,7 @@ def test_changes_of_speed_at_any_time_keep_the_path_and_all_bounds(changes):
     rig.to_rest()
     path = path_of(rig, count=4001)
     require_consistent(rig, np.abs(path[2]).max() + DECELERATION)
-    assert validator().torque_share(rig["q"], rig["v"], rig["a"]) <= 1.0 + 1e-3
+    assert torque_share(validator(), rig["q"], rig["v"], rig["a"]) <= 1.0 + 1e-3
     assert (np.abs(rig["v"]).max(axis=0) <= np.abs(path[1]).max(axis=0) + 1e-9).all(), "never faster than it was checked"
     gaps = np.abs(rig["q"][:, None] - path[0][None, ::8]).max(axis=2).min(axis=1)
     assert gaps.max() < 2e-3, "on the same path"

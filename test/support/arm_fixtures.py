@@ -55,6 +55,11 @@ def validator(payload: float = 0.0, **options) -> MotionValidator:
     return MotionValidator(rigid_body(payload), TorqueLimits.of_servos(servos()), picker(), **{"tip_speed": TIP_SPEED} | options)
 
 
+def torque_share(made: MotionValidator, q, v, a) -> float:
+    """Largest share of an allowed peak torque that states (s, n) need."""
+    return float(made.limits.peak_use(made.model.required_torque(q, v, a)).max())
+
+
 def tip_speeds(q: np.ndarray, v: np.ndarray, model: RigidBody | None = None) -> np.ndarray:
     """(s,) of the tool, over samples (s, n) of a motion [m/s]."""
     return np.linalg.norm(np.einsum("sij,sj->si", (model or rigid_body()).jacobian(q), v), axis=1)
