@@ -46,8 +46,8 @@ LOOK_S, LAST_S = 0.01, 0.3
 """How often one looks whether a stop is answered, and how long what was said last may be on its way at the end [s]."""
 
 
-STRANGERS, TOKEN_S = 20, 5.0
-"""How many may be about to say the token, and how long each has for it [s]."""
+STRANGERS, TOKEN_S = 100, 5.0
+"""How many may be about to say the token, the oldest is left for a new one, and how long each has for it [s]."""
 
 
 class Server:
@@ -62,7 +62,7 @@ class Server:
 
     def __init__(self, arm: RunningArm, report: Report, path: Path, host: tuple[str, int] | None = None, token: str = ""):
         self.session, self.arm, self._report, self.path = ServedSession(arm, report), arm, report, path
-        self._clients, self._token, self._strangers = set[_Client](), token, 0
+        self._clients, self._token, self._strangers = set[_Client](), token, dict[_Client, None]()
         self._loop = asyncio.new_event_loop()
         self._listeners: list[asyncio.Server] = []
         try:
@@ -147,9 +147,11 @@ class Server:
 
     async def _admit(self, reader: asyncio.StreamReader, client: _Client) -> bool:
         """Whether a stranger says the token, in the same time for each wrong one; it gets an answer."""
-        if self._strangers >= STRANGERS:
-            return False
-        self._strangers += 1
+        if len(self._strangers) >= STRANGERS:
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.writer.close()
+        self._strangers[client] = None
         number, known = None, False
         try:
             asked = json.loads(await asyncio.wait_for(reader.readline(), TOKEN_S))
@@ -158,7 +160,7 @@ class Server:
         except (ValueError, AttributeError, RecursionError, TimeoutError):
             pass
         finally:
-            self._strangers -= 1
+            self._strangers.pop(client, None)
         refusal = _refusal(number, LinkError(f"the arm wants another token: say the {TOKEN} with which it was started", "token"))
         client.put({"id": number, "result": None} if known else refusal)
         return known

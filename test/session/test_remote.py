@@ -162,13 +162,17 @@ def test_a_stranger_over_tcp_hears_nothing_and_does_nothing(running):
     assert running.arm.controller.execution.active
 
 
-def test_a_silent_stranger_over_tcp_is_left_and_of_many_no_more_are_heard(running, monkeypatch):
+def test_a_silent_stranger_over_tcp_is_left_and_of_many_the_oldest_for_the_newest(running, monkeypatch):
     monkeypatch.setattr("picker_dynamics.session.server.TOKEN_S", 0.5)
     monkeypatch.setattr("picker_dynamics.session.server.STRANGERS", 1)
     with contextlib.ExitStack() as open_:
         here = "127.0.0.1", running.port
         first, second = (open_.enter_context(socket.create_connection(here, 10.0)) for _ in range(2))
-        assert second.recv(100) == b"" and b"token" in first.recv(1000)
+        assert first.recv(100) == b"" and b"token" in second.recv(1000)
+        for _ in range(10):
+            open_.enter_context(socket.create_connection(here, 10.0))
+        with RemoteSession(host=f"127.0.0.1:{running.port}", token=TOKEN) as client:
+            assert client.call("stop").startswith("stopped")
     with RemoteSession(host=f"127.0.0.1:{running.port}", token=TOKEN) as client:
         assert client.joint_names == ("theta1", "theta2", "d3")
 
