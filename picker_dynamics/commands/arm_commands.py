@@ -57,7 +57,7 @@ def add_parser(commands) -> None:
 
 def run(options) -> int:
     """Carry out one of the commands; prints one line of what came of it."""
-    with shared.client(options) as client:
+    with shared.client(options) as client, client.asking():
         if getattr(options, "preempt", False):
             client.cancel()
         print(options.act(client, options))

@@ -102,7 +102,7 @@ def run(options) -> int:
     """
     motion = fourier.read(options.motion)
     duration, first = motion.trajectory.duration, motion.trajectory.sample(0.0)[0]
-    with shared.client(options) as client:
+    with shared.client(options) as client, client.asking():
         running = client.running_arm().description.name
         if motion.arm and running and motion.arm != running:
             raise JointNamesError(f"the motion is for the arm {motion.arm}, and {running} runs", subject="arm", value=running)

@@ -91,9 +91,10 @@ def listen(options, arm) -> int:
         print("ready: PoseStamped on pick, place and move_straight, what became of it on pick/status; Ctrl-C ends", flush=True)
         try:
             while True:
-                arm.wait(LISTEN_S)
-                if target := topics.take():
-                    serve(options, topics, arm, target)
+                with arm.session.asking():  # a target was asked for after the last look, at the earliest
+                    arm.wait(LISTEN_S)
+                    if target := topics.take():
+                        serve(options, topics, arm, target)
         except KeyboardInterrupt:  # which ends it; of a pick that is under way it is told what became
             return 0
 

@@ -111,7 +111,7 @@ def simulated(options):
 
 def live(options):
     """Weigh on the running arm, and tell it where that is wanted; what was found, and more for the report."""
-    with shared.client(options) as client:
+    with shared.client(options) as client, client.asking():
         known = shared.equipment(client)
         efforts = f"{known.description.name} does not sag, and weighing reads droop: set the payload by picker payload"
         refuse_if(known.torque is not None, efforts, "arm")

@@ -82,7 +82,7 @@ class Controller:
         state: of the arm, as last read; None: not known.
         passive: the hardware is read and not driven: somebody else commands it.
         turn: is held in each cycle and each request.
-        gate: refuses requests that may have been made before a stop was answered.
+        gate: refuses requests that were made, or may have been, before a stop, reset or enable.
         settles: the gate is opened here, where nobody else looks at requests that wait.
         obstacle: why the arm may not be enabled; '' where it may.
         watched: whether anybody wants the tracking error.
@@ -101,6 +101,7 @@ class Controller:
         self.state: ArmState | None = None
         self.newest: Cycle | None = None
         self._epoch: int | None = None
+        self._latched = (False, "")
         self._subscribers: list[Callable[[Cycle], None]] = []
         self._supply_due_s = self._tick_due_s = -float("inf")
 
@@ -109,6 +110,11 @@ class Controller:
         with self.turn:
             now_s = self.clock.now()
             done = self.newest = self._cycle(now_s)
+            session = self.hardware.session
+            latched = session.stop_latched, session.fault_latched
+            if latched != self._latched and any(latched) and not self.gate.settling:
+                self.gate.close(now_s, for_s=0.0)
+            self._latched = latched
             if self.settles:
                 self.gate.settle(now_s)
             for hear in tuple(self._subscribers):
@@ -206,7 +212,7 @@ class Controller:
     def stream(self, names: Sequence[str], positions: Sequence[float], **how: Any) -> PickerError | None:
         """Follow one sample of a stream; returns why it is refused."""
         with self.turn:
-            return self.execution.stream(names, positions, self.clock.now(), **how)
+            return self.execution.stream(names, positions, self.clock.now(), since_s=self.gate.since_s, **how)
 
     def cancel(self, request: GoalRequest | None = None) -> bool:
         """Decelerate one motion to a hold, or whatever moves the arm; returns whether anything moved."""
@@ -226,31 +232,42 @@ class Controller:
         """Latch a stop: the arm decelerates and holds."""
         with self.turn:
             self.hardware.session.stop()
+            self.gate.close(self.clock.now())
 
     def relax(self) -> None:
         """Switch the outputs off and latch: the arm falls."""
         with self.turn:
             self.hardware.session.relax()
+            self.gate.close(self.clock.now())
 
     def reset(self) -> None:
         """Clear stop and faults whose cause is gone; nothing moves."""
         with self.turn:
             self.hardware.session.reset()
+            self.gate.begin(self.clock.now())
 
-    def enable(self, at_rest_pose: bool) -> str:
-        """Adopt outputs that run, or switch them on where a person says that the arm is at its rest pose."""
+    def enable(self, at_rest_pose: bool, begins: bool = True) -> str:
+        """Adopt outputs that run, or switch them on where a person says that the arm is at its rest pose.
+
+        Args:
+            begins: an epoch of requests; not where the arm starts by itself, with its process.
+        """
         with self.turn:
             session = self.hardware.session
             if session.engaged:
                 return f"already {session.state.value}"
             if self.obstacle:
                 raise DescriptionError(self.obstacle)
-            return session.activate(at_rest_pose)
+            said = session.activate(at_rest_pose)
+            if begins:
+                self.gate.begin(self.clock.now())
+            return said
 
     def disable(self) -> None:
         """Switch the outputs off: the arm falls."""
         with self.turn:
             self.hardware.session.disable()
+            self.gate.begin(self.clock.now())
 
     def change(self, **limits: Any) -> None:
         """Change fields of the limits of motions, as ``execution.Limits`` has them."""

@@ -221,6 +221,7 @@ class Execution:
         sender: str = "",
         number: int | None = None,
         begins: bool = False,
+        since_s: float = -math.inf,
     ) -> PickerError | None:
         """Follow one sample of a stream; returns why it is refused, which is an event too, once in a while.
 
@@ -231,6 +232,7 @@ class Execution:
             sender: what it calls itself; empty where it does not say.
             number: of the sample, as its sender counts; None: not known.
             begins: whether its sender knows where the arm is held, and begins there.
+            since_s: samples that were sent before are refused.
         """
         holder = Holder(Kind.STREAM, sender)
         try:
@@ -241,7 +243,7 @@ class Execution:
             last = self._guard.last
             time_s = self._next_s(now_s)
             try:
-                self._stream.push(target, now_s, time_s if last is None else max(time_s, last.time_s), sent_s, begins)
+                self._stream.push(target, now_s, time_s if last is None else max(time_s, last.time_s), sent_s, begins, since_s)
             except PickerError:
                 self.lease.end(holder)
                 raise

@@ -250,7 +250,15 @@ class Stream:
         """Follow no longer: the arm is stopped, or a goal moves it."""
         self._is_followed = self._pauses = self._begins = False
 
-    def push(self, q: ArrayLike, arrival_s: float, time_s: float, sent_s: float | None = None, begins: bool = False) -> None:
+    def push(
+        self,
+        q: ArrayLike,
+        arrival_s: float,
+        time_s: float,
+        sent_s: float | None = None,
+        begins: bool = False,
+        since_s: float = -math.inf,
+    ) -> None:
         """Take a sample; the reference follows it from the next ``advance`` on.
 
         Args:
@@ -259,9 +267,10 @@ class Stream:
             time_s: time for which the next reference will be sent.
             sent_s: when it was sent, on any clock; None where it does not say.
             begins: whether its sender knows where the arm is held, and begins there.
+            since_s: samples that were sent before are refused.
 
         Raises:
-            OutdatedError: one that was sent long ago.
+            OutdatedError: one that was sent long ago, or before ``since_s``.
             LimitError: a first sample that moves or is away from the held pose, one far ahead of the arm, or beyond a limit.
             InfeasibleError: one where the arm cannot stand.
             PickerError: the arm is not active, or executes a goal.
@@ -271,6 +280,8 @@ class Stream:
             late = arrival_s - sent_s
             if late > LATE_S:
                 raise OutdatedError(f"the sample is {late:.1f} s old, allowed {LATE_S} s", "stamp", late, LATE_S)
+            if sent_s < since_s:
+                raise OutdatedError("the arm was stopped, reset or enabled after the sample was sent", "stamp")
             if self._sent_s is not None and 0.0 < self._sent_s - sent_s < LATE_S:  # by more it is another clock
                 return
             self._sent_s = sent_s

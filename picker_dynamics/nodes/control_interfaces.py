@@ -35,7 +35,8 @@ class ControlInterfaces:
                 session.jogging.refuse(InputError(text, subject="displacements"), now_s)
                 return
             driver = self._shell.driver_of(message.header)
-            session.jogging.joints(message.joint_names, message.velocities, now_s, number_of(info), driver)
+            if self._shell.is_due(message.header, info):
+                session.jogging.joints(message.joint_names, message.velocities, now_s, number_of(info), driver)
 
     def on_speed(self, message: SpeedScalingFactor, _info: dict) -> None:
         """Take the speed from a topic, as a new value of ``speed_scaling``."""

@@ -40,9 +40,9 @@ class HardwareServices:
     """
 
     def __init__(self, node, arm: RunningArm, report: Report, wake: Callable[[], None], said: Callable[[], None]):
-        self._arm, self._session, self._outputs = arm, arm.session, arm.outputs
+        self._arm, self._session = arm, arm.session
         self._wake, self._said, self._served = wake, said, ServedSession(arm, report)
-        self._answers, self._latched = list[Future](), (False, "")
+        self._answers = list[Future]()
         self._session.settles = False
         self._settling = steady_timer(node, SETTLE_PERIOD_S, self._settle)
         self._settling.cancel()
@@ -73,13 +73,9 @@ class HardwareServices:
             raise PickerError("emergency_stop only latches; call reset to clear it")
         return str(self._served.carry_out(call, how) if wanted else self._served.disable())
 
-    def on_cycle(self, cycle: Cycle) -> None:
-        """Close the gate at a new stop or fault, and have the executor look when it opens; called by the control loop."""
-        gate, latched = self._session.gate, (self._outputs.stop_latched, self._outputs.fault_latched)
-        if latched != self._latched and any(latched) and not gate.settling:
-            gate.close(cycle.now_s, for_s=0.0)
-        self._latched = latched
-        if gate.settling and self._settling.is_canceled():
+    def on_cycle(self, _cycle: Cycle) -> None:
+        """Have the executor look when the gate opens; called by the control loop."""
+        if self._session.gate.settling and self._settling.is_canceled():
             self._settling.reset()
             self._wake()
 

@@ -23,6 +23,7 @@ from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot import arm_text
 from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
+from picker_dynamics.session.served import require_fresh
 
 from .diagnostics import message_of, name_of, sender_in
 from .goal_messages import goal_from, is_gripper_command, start_in
@@ -98,13 +99,21 @@ class TrajectoryController:
         """The driver whose goal or velocity this is; empty: it is anybody's."""
         return self.session.drivers.of_goal(sender_in(header), self.stamps.now_s())
 
-    def on_goal(self, message: JointTrajectory, _info: dict) -> None:
-        """Take a goal from the topic; one without points cancels."""
+    def on_goal(self, message: JointTrajectory, info: dict) -> None:
+        """Take a goal from the topic; one without points cancels.
+
+        One that was published before a stop, reset or enable is refused; its own stamp says when it starts.
+        """
         identifier = sender_in(message.header)
         with self.session.turn:
             if not message.points:
                 said = "the motion under way is cancelled" if self.session.cancel() else "nothing to cancel"
                 self.execution.tell(EventKind.CANCELLED, f"no points: {said}", identifier=identifier)
+                return
+            try:
+                self.session.gate.require_since(self.sent_s(0.0, info))
+            except PickerError as error:
+                self.execution.refuse(error, identifier)
                 return
             driver, if_free = self.driver_of(message.header), identifier.startswith(IF_FREE)
             asker: dict[str, Any] = {"identifier": identifier, "driver": driver, "if_free": if_free}
@@ -121,8 +130,7 @@ class TrajectoryController:
             self.execution.refuse(error)
 
     def on_stream(self, message: JointState, info: dict) -> None:
-        stamp_s, sender = seconds(message.header.stamp), sender_in(message.header)
-        sent_s = self.stamps.to_steady(stamp_s) if stamp_s else None
+        sent_s, sender = self.sent_s(seconds(message.header.stamp), info), sender_in(message.header)
         self.session.stream(message.name, message.position, sent_s=sent_s, sender=sender, number=number_of(info))
 
     def on_driver(self, message: Header, _info: dict) -> None:
@@ -130,12 +138,29 @@ class TrajectoryController:
         with self.session.turn:
             self.session.drivers.hear(shown(message.frame_id, NAME_MAX), self.stamps.now_s(), leaves=not seconds(message.stamp))
 
+    def sent_s(self, stamp_s: float, info: dict) -> float:
+        """When a message was sent [s]: by its stamp [s since 1970]; where that is 0 by the middleware's, else now."""
+        stamp_s = stamp_s or 1e-9 * info["source_timestamp"]
+        return self.stamps.to_steady(stamp_s) if stamp_s else self.stamps.now_s()
+
+    def is_due(self, header: Header, info: dict) -> bool:
+        """Whether a velocity counts: not one that is old, or from before a stop, reset or enable."""
+        now_s, sent_s = self.stamps.now_s(), self.sent_s(seconds(header.stamp), info)
+        try:
+            require_fresh(now_s - sent_s)
+            self.session.gate.require_since(sent_s)
+        except PickerError as error:
+            self.session.jogging.refuse(error, now_s)
+            return False
+        return True
+
     def on_twist(self, message: TwistStamped, info: dict) -> None:
         """Take a velocity of the tip, as MoveIt Servo does."""
         linear, angular = ((v.x, v.y, v.z) for v in (message.twist.linear, message.twist.angular))
         frame, now_s, driver = sender_in(message.header), self.stamps.now_s(), self.driver_of(message.header)
         with self.session.turn:
-            self.session.jogging.twist(linear, angular, now_s, frame, number_of(info), driver)
+            if self.is_due(message.header, info):
+                self.session.jogging.twist(linear, angular, now_s, frame, number_of(info), driver)
 
     # -- out -----------------------------------------------------------------------------------------------
 

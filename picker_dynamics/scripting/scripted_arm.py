@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -241,8 +241,8 @@ class ScriptedArm:
             GoalAbortedError: a step came to no end; the arm holds.
             InputError, RecordingError: a file of another arm, or that cannot be used.
         """
-        found = replay.checked(self.holds, name, *self._start(), loop=loop, speed=speed, first=first)
-        return self._made(found, check, progress)
+        how: dict[str, Any] = {"loop": loop, "speed": speed, "first": first}
+        return self._made(lambda: replay.checked(self.holds, name, *self._start(), **how), check, progress)
 
     def play(self, found: Replay, progress: Progress = unheard) -> None:
         """Make legs that were checked; Ctrl-C lets the arm decelerate and hold.
@@ -291,7 +291,7 @@ class ScriptedArm:
             InputError: an arm without a gripper, or numbers that can be none.
         """
         how = pick.Handling(tip, pitch, mass, approach, lift, opened, closed, settle)
-        return self._made(pick.pick(self.holds, how, *self._start()), check, progress)
+        return self._made(lambda: pick.pick(self.holds, how, *self._start()), check, progress)
 
     def place(
         self,
@@ -306,7 +306,7 @@ class ScriptedArm:
     ) -> Replay:
         """Put down at ``tip`` what the arm carries: from above straight down, open, straight up without payload; as ``pick``."""
         how = pick.Handling(tip, pitch, lift=lift, opened=opened, settle=settle)
-        return self._made(pick.place(self.holds, how, *self._start()), check, progress)
+        return self._made(lambda: pick.place(self.holds, how, *self._start()), check, progress)
 
     def grip(self, at: float, *, wait: bool = True) -> Move:
         """Move the gripper's joint to ``at`` [rad or m], or until what it grips stops it; errors as ``move``."""
@@ -355,14 +355,18 @@ class ScriptedArm:
 
     @contextmanager
     def _moves_alone(self) -> Iterator[Session]:
-        """Within, this thread makes a motion, no other one, and the arm stands at the beginning."""
+        """Within, this thread makes a motion, no other one, and the arm stands at the beginning.
+
+        All of it is asked for at the beginning: nothing of it begins after a stop, reset or enable by anyone.
+        """
         session = self._moving()
         if not self._makes_motions.acquire(blocking=False):
             raise GoalRefusedError("refused: another thread or task moves this arm: let it end, or cancel() its motion")
         try:
             if self._move is not None and not self._move.over():
                 raise GoalRefusedError("refused: the arm still moves: wait() for the move before, or cancel() it")
-            yield session
+            with session.asking():
+                yield session
         finally:
             self._makes_motions.release()
 
@@ -397,9 +401,11 @@ class ScriptedArm:
     def _validator(self) -> MotionValidator:
         return self.holds.validator(self.payload, self._tip_speed())
 
-    def _made(self, found: Replay, check: bool, progress: Progress) -> Replay:
-        if self.session is not None and not check:
-            self.play(found, progress)
+    def _made(self, checked: Callable[[], Replay], check: bool, progress: Progress) -> Replay:
+        with nullcontext() if self.session is None else self.session.asking():
+            found = checked()
+            if self.session is not None and not check:
+                self.play(found, progress)
         return found
 
     def _play_one(self, leg: Leg, progress: Progress) -> None:

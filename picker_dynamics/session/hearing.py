@@ -46,7 +46,8 @@ class Hearing(ABC):
         hardware, controller: newest facts about outputs and reference, with ``message``.
         outcomes: newest event of each goal, by its name.
         state, desired, torque: newest of the joints, (n,) each; None: not known, or of ``desired``: nothing is to be held.
-        heard_s: when the newest state came, on the session's clock [s].
+        heard_s: when the newest state came, on the session's clock [s]; seen_s: its own time, on the arm's [s].
+        epoch_heard: newest epoch of requests (``board/request_gate.py``).
         payload_kg: that the tool is believed to carry.
         listeners: each is called with the states that have come, as rows.
         on_words: called with each event.
@@ -64,7 +65,7 @@ class Hearing(ABC):
         self.state: Sequence[float] | None = None
         self.desired: Sequence[float] | None = None
         self.torque: Sequence[float] | None = None
-        self.heard_s, self.payload_kg = -math.inf, 0.0
+        self.heard_s, self.seen_s, self.payload_kg, self.epoch_heard = -math.inf, -math.inf, 0.0, -1
         self.listeners: list[Callable[[Sequence[Row]], None]] = []
         self.on_words: Callable[[Entry], None] = lambda _event: None
         self.driver = f"{sockets.gethostname().replace('/', '_')[:60]}.{os.getpid()}.{time.time_ns() % 10**6:06d}"
@@ -117,7 +118,7 @@ class Hearing(ABC):
     def take(self, what: str, content: Any) -> None:
         """Take in what is published of the arm."""
         if what == "states":
-            _, self.state, _, _, self.desired, self.torque, *_ = content[-1]
+            self.seen_s, self.state, _, _, self.desired, self.torque, *_ = content[-1]
             self.heard_s = self.now_s
             for hear in tuple(self.listeners):
                 hear(content)
@@ -125,10 +126,15 @@ class Hearing(ABC):
             self.payload_kg = float(content[0])
         elif what == "hardware":
             self.hardware = {**content["values"], "message": content["message"]}
+            self.hear_epoch(int(self.hardware["request_epoch"]))
         elif what == "controller":
             self._take_controller(Entry(**content))
         elif what == "event":
             self._take_event(Entry(**content))
+
+    def hear_epoch(self, epoch: int) -> None:
+        """Take in an epoch of requests: news may be older than an answer that came before."""
+        self.epoch_heard = max(self.epoch_heard, epoch)
 
     def _take_controller(self, entry: Entry) -> None:
         self.controller = {**entry.values, "message": entry.message}

@@ -58,10 +58,10 @@ class LocalSession(Session):
         """Let a control period pass."""
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        answer = self.served.carry_out(name, arguments)
-        while name in STOPS and self.arm.session.gate.settling:
-            self.step()
-        return answer
+        try:
+            return self.served.carry_out(name, arguments, self.epoch)
+        finally:
+            self.hear_epoch(self.arm.session.gate.epoch)
 
     def tell(self, name: str, /, **arguments: Any) -> None:
         with suppress(PickerError):
@@ -127,8 +127,10 @@ class SimulatedSession(LocalSession):
         return np.array(self.plant.q)
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        """Make a call; a payload that is set is on the simulated tool from then on."""
+        """Make a call; a payload that is set is on the simulated tool from then on; a stop passes time: the arm brakes."""
         result = super().call(name, **arguments)
+        while name in STOPS and self.arm.session.gate.settling:
+            self.step()
         if name == "set" and (mass := arguments["values"].get("payload.mass")) is not None:
             with self.arm.session.turn:
                 self.plant.attach(mass)

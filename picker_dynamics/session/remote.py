@@ -92,6 +92,7 @@ class RemoteSession(Session):
             self._news.notify_all()
 
     def _answer(self, message: dict[str, Any]) -> None:
+        self.hear_epoch(message.get("epoch", -1))
         answer = self._answers.pop(message["id"], None)
         if answer is not None and "error" in message:
             answer.set_exception(error_of(message["text"], message))
@@ -116,7 +117,7 @@ class RemoteSession(Session):
     def call(self, name: str, /, **arguments: Any) -> Any:
         number, answer = next(self._numbers), Future[Any]()
         self._answers[number] = answer
-        self._send({"call": name, "id": number, **arguments})
+        self._send({"call": name, "id": number, "epoch": self.epoch, **arguments})
         try:
             return answer.result(ANSWER_S)
         except LateError:
@@ -125,7 +126,7 @@ class RemoteSession(Session):
             self._looked_s = time.monotonic()
 
     def tell(self, name: str, /, **arguments: Any) -> None:
-        self._send({"call": name, **arguments})
+        self._send({"call": name, "epoch": self.epoch, **arguments})
 
     def subscribe(self, everything: bool) -> None:
         self.tell("subscribe", period_s=STATE_S, all=everything)

@@ -156,6 +156,7 @@ class Report:
             "reset_needed": outputs.stop_latched or bool(outputs.fault_latched),
             "accept_needed": bool(outputs.board_problem),
             "settling": self._arm.session.gate.settling,
+            "request_epoch": self._arm.session.gate.epoch,
             "provenance": self._arm.provenance,
         }
 

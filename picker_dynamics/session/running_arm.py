@@ -258,10 +258,10 @@ class RunningArm:
         if self.connection is not None:
             self.connection.close()
 
-    def activate(self, at_rest_pose: bool) -> str:
-        """Take commands; where outputs are off, ``at_rest_pose`` says that a person has put the arm at its rest pose."""
+    def activate(self, at_rest_pose: bool, begins: bool = True) -> str:
+        """Take commands, as ``Controller.enable`` does; a status tells why not."""
         try:
-            return self.session.enable(at_rest_pose)
+            return self.session.enable(at_rest_pose, begins)
         except PickerError as error:
             self.outputs.problem = str(error)
             raise
@@ -281,7 +281,7 @@ class RunningArm:
             if self._starts and self.connection.wanted and outputs.state is State.IDLE:
                 self._starts = False
                 with contextlib.suppress(PickerError):  # the status says so
-                    self.activate(hardware["at_rest_pose"])
+                    self.activate(hardware["at_rest_pose"], begins=False)
         if cycle.now_s < self._look_s:
             return
         self._look_s = cycle.now_s + LOOK_S

@@ -18,7 +18,7 @@ from picker_dynamics.controller.settings import Settings
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
 from picker_dynamics.execution.driving import MARK
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.goal import HAIR, Goal, asked_duration
+from picker_dynamics.execution.goal import HAIR, Goal, OutdatedError, asked_duration
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot import arm_text
@@ -29,7 +29,12 @@ from .report import Report
 from .running_arm import RunningArm
 
 STOPS = "stop", "relax"
-"""Calls that are answered when nothing that was asked before can undo them any more: once the gate has settled."""
+
+ACTS = "goal", "move", "grip", "jog", "stream", "set", "reset", "enable", "disable"
+"""Calls that are refused where they were asked for in an older epoch: all that move the arm, or could undo a stop."""
+
+JOG_LATE_S = 0.3
+"""Of a jog that is older nobody knows whether the button is still held [s]."""
 
 
 class ServedSession:
@@ -39,15 +44,21 @@ class ServedSession:
         self._arm, self._report = arm, report
         self._session, self._execution = arm.session, arm.controller.execution
 
-    def carry_out(self, call: str, arguments: Mapping[str, Any]) -> Any:
+    def carry_out(self, call: str, arguments: Mapping[str, Any], epoch: int | None = None) -> Any:
         """Make a call between two cycles, and return its answer.
+
+        Args:
+            epoch: of requests, in which it was asked for; None: who asks has heard of none.
 
         Raises:
             InputError: there is no such call; PickerError: as the call; TypeError: arguments that it does not have.
+            GoalRefusedError: a stop, reset or enable has come since it was asked for.
         """
         if call.startswith("_") or call == "carry_out" or not callable(method := getattr(self, call, None)):
             raise InputError(f"there is no call {call!r}", subject="call")
         with self._session.turn:
+            if call in ACTS:
+                self._session.gate.require(epoch)
             return method(**arguments)
 
     # -- what is known ---------------------------------------------------------------------------------------
@@ -197,13 +208,19 @@ class ServedSession:
     def jog(
         self,
         driver: str,
+        seen_s: float,
         linear: Sequence[float] = (0.0, 0.0, 0.0),
         angular: Sequence[float] = (0.0, 0.0, 0.0),
         frame: str = "",
         joints: Mapping[str, float] | None = None,
     ) -> None:
-        """Jog the tip [m/s, rad/s] in the axes of a link, or ``joints`` by name [rad/s, m/s], for a moment."""
+        """Jog the tip [m/s, rad/s] in the axes of a link, or ``joints`` by name [rad/s, m/s], for a moment.
+
+        Args:
+            seen_s: time of the newest state that the driver has seen [s]: by the arm's clock, so it tells how old the jog is.
+        """
         now_s, jogging = self._arm.clock.now(), self._session.jogging
+        require_fresh(now_s - seen_s)
         if not (of := self._session.drivers.of_goal(driver, now_s)):
             return
         if joints:
@@ -219,24 +236,20 @@ class ServedSession:
     def stop(self) -> str:
         """Latch the stop."""
         self._session.stop()
-        self._session.gate.close(self._arm.clock.now())
         return f"stopped: {'braking' if self._arm.servos is None else 'decelerating'}, then holding; latched until reset"
 
     def relax(self) -> str:
         """Switch the outputs off and latch: the arm falls."""
         self._session.relax()
-        self._session.gate.close(self._arm.clock.now())
         return "relaxed: all outputs off"
 
     def reset(self) -> str:
         """Clear stop and faults whose cause is gone; nothing moves."""
-        self._session.gate.require_open()
         self._session.reset()
         return "reset: nothing moves; call enable to go on"
 
     def enable(self, at_rest_pose: bool) -> str:
         """Adopt outputs that run, or switch them on where a person says that the arm is at its rest pose."""
-        self._session.gate.require_open()
         return self._session.enable(at_rest_pose or self._arm.servos is None)
 
     def accept_board(self) -> str:
@@ -251,6 +264,12 @@ class ServedSession:
         if routine:
             outputs.problem = Routine(outputs.problem)  # asked for, and done
         return "outputs off"
+
+
+def require_fresh(age_s: float) -> None:
+    """Raise an OutdatedError for a jog that is too old."""
+    if age_s > JOG_LATE_S:
+        raise OutdatedError(f"the jog is {age_s:.2f} s old, allowed {JOG_LATE_S} s", "jog", age_s, JOG_LATE_S)
 
 
 def _plain(matrix: Any) -> list[list[float]]:

@@ -1,6 +1,6 @@
 """Server of a running arm: calls in, answers and states out, lines of JSON over a socket of this user and, where asked for, TCP.
 
-    {"call": "goal", "id": 7, ...}   ->   {"id": 7, "result": null}   or   {"id": 7, "text": "...", "error": "InputError", ...}
+    {"call": "goal", "id": 7, "epoch": 5, ...} -> {"id": 7, "epoch": 5, "result": null} or {..., "text": "...", "error": ...}
     {"event": {...}}  {"hardware": {...}}  {"controller": {...}}  {"payload": [mass, x, y, z]}
     {"states": [...]}  as ``report.row``     {"dropped": 7}  states that a client was too slow for
 
@@ -31,7 +31,7 @@ from .address import TOKEN
 from .entry import about_error
 from .report import Report, row
 from .running_arm import RunningArm
-from .served import STOPS, ServedSession
+from .served import ServedSession
 
 LINE_BYTES = 1_000_000
 """The longest call: more would hold up the control loop while it is decoded."""
@@ -42,9 +42,8 @@ UNREAD_BYTES = 4_000_000
 STATES_KEPT = 2000
 """States that are kept for a client at the most."""
 
-LOOK_S, LAST_S = 0.01, 0.3
-"""How often one looks whether a stop is answered, and how long what was said last may be on its way at the end [s]."""
-
+LAST_S = 0.3
+"""How long what was said last may be on its way at the end [s]."""
 
 STRANGERS, TOKEN_S = 100, 5.0
 """How many may be about to say the token, the oldest is left for a new one, and how long each has for it [s]."""
@@ -167,22 +166,20 @@ class Server:
 
     async def _answer(self, line: bytes, client: _Client) -> dict[str, Any] | None:
         """Carry out a call; returns its answer, None where nobody wants one."""
-        number = None
+        number, gate = None, self.arm.session.gate
         try:
             asked = parse_json(line, "no call")
-            name, number = asked.pop("call"), asked.pop("id", None)
+            name, number, epoch = asked.pop("call"), asked.pop("id", None), int(asked.pop("epoch", -1))
             result = None
             if name == "subscribe":
                 client.subscribe(**asked)
             else:
-                result = self.session.carry_out(name, asked)
-            while name in STOPS and self.arm.session.gate.settling:
-                await asyncio.sleep(LOOK_S)
+                result = self.session.carry_out(name, asked, epoch)
         except PickerError as error:
-            return _refusal(number, error)
+            return _refusal(number, error) | {"epoch": gate.epoch}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             return _refusal(number, InputError(f"no call: {type(error).__name__}: {error}"))
-        return None if number is None else {"id": number, "result": result}
+        return None if number is None else {"id": number, "result": result, "epoch": gate.epoch}
 
 
 def _refusal(number: Any, error: PickerError) -> dict[str, Any]:

@@ -98,7 +98,28 @@ class Session(Hearing):
         super().__init__()
         self.driving, self._goals, self._newest = False, 0, ""
         self._beats, self._looked_s = threading.RLock(), -math.inf
-        self._jog: tuple[Mapping[str, Any], float] | None = None
+        self._jog: tuple[Mapping[str, Any], float, int] | None = None
+        self._asking = threading.local()
+
+    @property
+    def epoch(self) -> int:
+        """Epoch of what this thread asks: of the ``asking`` that it is in, else the newest heard of."""
+        asked: int | None = getattr(self._asking, "epoch", None)
+        return self.epoch_heard if asked is None else asked
+
+    @contextmanager
+    def asking(self, epoch: int | None = None) -> Iterator[None]:
+        """All that this thread asks within was asked for at its beginning: a stop, reset or enable since then has it refused.
+
+        Args:
+            epoch: in which it was asked for; None: that of another ``asking`` about this one, else the newest heard of.
+        """
+        before = getattr(self._asking, "epoch", None)
+        self._asking.epoch = self.epoch if epoch is None else epoch
+        try:
+            yield
+        finally:
+            self._asking.epoch = before
 
     @abstractmethod
     def _start_beats(self) -> None:
@@ -168,13 +189,15 @@ class Session(Hearing):
 
     @contextmanager
     def meanwhile(self, part: str, values: Mapping[str, Any]) -> Iterator[None]:
-        """Settings of a part have other values until this ends."""
+        """Settings of a part have other values until this ends, after a stop, reset or enable too."""
         before = dict(zip(values, self.call("get", part=part, names=list(values))))
         self.set(part, values)
         try:
             yield
         finally:
-            self.set(part, before)
+            self.call("get", part=part, names=[])  # its answer tells the present epoch
+            with self.asking(self.epoch_heard):
+                self.set(part, before)
 
     def require_free(self) -> None:
         """Raise a GoalRefusedError where somebody else moves the arm: a goal would take it from another one's."""
@@ -232,19 +255,20 @@ class Session(Hearing):
 
         Where the arm was blocked for a moment it is sent again.
         """
-        if not as_driver:
-            self.require_free()
-        self.wait_holding()
-        deadline = self.now_s + HEARD_S
-        while True:
-            goal = self.submit(message, as_driver)
-            self.wait(partial(self.outcomes.__contains__, goal), "the controller does not answer")
-            values = self.outcomes[goal].values
-            if values.get("error") != BlockedError.__name__ or self.now_s > deadline:
-                break
-            self.spin(0.1)
-        self._require_going(goal)
-        return goal, float(values.get("duration_s", "nan"))
+        with self.asking():
+            if not as_driver:
+                self.require_free()
+            self.wait_holding()
+            deadline = self.now_s + HEARD_S
+            while True:
+                goal = self.submit(message, as_driver)
+                self.wait(partial(self.outcomes.__contains__, goal), "the controller does not answer")
+                values = self.outcomes[goal].values
+                if values.get("error") != BlockedError.__name__ or self.now_s > deadline:
+                    break
+                self.spin(0.1)
+            self._require_going(goal)
+            return goal, float(values.get("duration_s", "nan"))
 
     def submit(self, message: GoalData, as_driver: bool = False) -> str:
         """Ask for a goal and return its name; what becomes of it comes in ``outcomes``.
@@ -328,15 +352,16 @@ class Session(Hearing):
                 return
             self.tell("drive", name=self.driver)
             if jog is not None:
-                velocities, until_s = jog
+                velocities, until_s, epoch = jog
                 if now_s > until_s:
                     self._jog, velocities = None, {}
-                self.tell("jog", driver=self.driver, **velocities)
+                with self.asking(epoch):
+                    self.tell("jog", driver=self.driver, seen_s=self.seen_s, **velocities)
 
     def jog(self, velocities: Mapping[str, Any]) -> None:
         """Jog for a moment at velocities, as ``ServedSession.jog`` has them; none: let go.  Drive before."""
         if velocities or self._jog is not None:
-            self._jog = velocities, time.monotonic() + JOG_S if velocities else 0.0
+            self._jog = velocities, time.monotonic() + JOG_S if velocities else 0.0, self.epoch
             self.beat()
 
     def leave(self) -> None:
@@ -351,7 +376,7 @@ class Session(Hearing):
     # -- outputs ---------------------------------------------------------------------------------------------
 
     def stop(self) -> str:
-        """Latch the stop; answered when nothing that was asked before can undo it any more."""
+        """Latch the stop; what was asked before cannot undo it."""
         return self._switched("stop")
 
     def reset(self) -> str:

@@ -22,12 +22,14 @@ from ros_arm import goal
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
+from picker_dynamics.board.request_gate import RequestGate
 from picker_dynamics.board.stamp_clock import StampClock
 from picker_dynamics.execution.driving import Jogging
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import ArmState, Code, Error
 from picker_dynamics.execution.gripping import GripperSettings
 from picker_dynamics.nodes.runtime import to_stamp
+from picker_dynamics.nodes.trajectory_controller import TrajectoryController as Shell
 from picker_dynamics.session.running_arm import RunningArm
 
 REAL = importlib.util.find_spec("control_msgs") is not None
@@ -121,11 +123,14 @@ def made(monkeypatch):
         controller=types.SimpleNamespace(state=None, execution=rig.execution),
     )
     running.tracker = types.MethodType(RunningArm.tracker, running)
+    gate = RequestGate()
+    gate.begin(rig.now_s)
     session = types.SimpleNamespace(
         turn=contextlib.nullcontext(),
         submit=rig.execution.submit,
         cancel=lambda request=None: rig.execution.cancel(rig.now_s, request),
         jogging=Jogging(rig.execution),
+        gate=gate,
     )
     shell = types.SimpleNamespace(
         node=types.SimpleNamespace(create_publisher=lambda *_: publisher, create_subscription=lambda *_, **__: None),
@@ -140,6 +145,7 @@ def made(monkeypatch):
         settings=settings,
         wake=lambda: [action.server.wake() for action in offered.actions],
     )
+    shell.sent_s, shell.is_due = (types.MethodType(act, shell) for act in (Shell.sent_s, Shell.is_due))
     offered = interfaces.ControlInterfaces(shell)
     yield types.SimpleNamespace(
         rig=rig,
@@ -397,9 +403,14 @@ def test_controller_state_speed_and_jogs(made, follow):
     assert made.speeds == [0.5]
     rig.cancel()
     rig.to_rest()
+    number, jog = 0, made.msg.JointJog(joint_names=["base"], velocities=[0.3])
+    for late_s in (0.5, rig.now_s - made.shell.session.gate.since_s + 0.01):  # old, and from before the arm was enabled
+        interfaces.on_joint_jog(jog, {"publication_sequence_number": 1, "source_timestamp": round(1e9 * (rig.now_s - late_s))})
+        rig.tick()
+        assert rig.newest.v[0] == 0.0
     for number, field in enumerate(["velocities"] * 50 + ["displacements"] * 20, 1):
         jog = made.msg.JointJog(joint_names=["base"], **{field: [0.3]})
-        interfaces.on_joint_jog(jog, {"publication_sequence_number": number})
+        interfaces.on_joint_jog(jog, {"publication_sequence_number": number, "source_timestamp": 0})
         rig.tick()
         if number == 50:
             assert rig.newest.v[0] == pytest.approx(0.3, rel=0.05)

@@ -182,6 +182,34 @@ def test_who_drives_has_the_arm_until_silent_and_a_twist_moves_the_tip(arm):
     arm.until(lambda: not arm.execution.lease.holders, "it holds")
 
 
+def test_what_was_sent_before_the_arm_was_enabled_or_is_old_moves_nothing(arm):
+    before_s, controller = arm.session.gate.since_s - 0.01, arm.process.controller
+    info = {"source_timestamp": round(1e9 * (BEGAN_S + before_s)), "publication_sequence_number": 1}
+    controller.on_goal(goal(moved(base=0.3), name="early"), info)
+    assert "stopped, reset or enabled after this was asked" in arm.said("early", "refused").message
+    arm.run(2.0)  # a stream that was stopped may not go on before
+    arm.session.gate.begin(arm.board.now())
+    stamp_s = BEGAN_S + arm.board.now() - 0.01
+    message = JointState(name=list(NAMES), position=HOME.tolist())
+    to_stamp(message.header.stamp, stamp_s)
+    controller.on_stream(message, info)
+    arm.run(0.1)
+    assert any(
+        "stream refused: the arm was stopped, reset or enabled after the sample was sent" in one.message for one in arm.status
+    )
+    twist = TwistStamped()
+    twist.twist.linear.y = 0.05
+    for stamped in (True, False):  # by its stamp, or the middleware's
+        arm.status.clear()
+        old_s = BEGAN_S + arm.board.now() - 0.5
+        to_stamp(twist.header.stamp, old_s if stamped else 0.0)
+        sent_s = BEGAN_S + arm.board.now() if stamped else old_s
+        controller.on_twist(twist, {"source_timestamp": round(1e9 * sent_s), "publication_sequence_number": 1})
+        arm.run(2.5)  # a complaint is said once in a while
+        assert any("jog refused: the jog is 0.50 s old, allowed 0.3 s" in one.message for one in arm.status)
+    assert np.abs(arm.session.reference() - HOME).max() < 1e-9 and not arm.execution.lease.holders
+
+
 @pytest.mark.parametrize("jump_s", [-60.0, 3600.0])
 def test_a_jump_of_the_wall_clock_in_mid_motion_changes_stamps_alone_and_is_said(arm, capfd, jump_s):
     arm.goals.publish(goal(moved(base=0.6), times=[2.0], name="swing"))

@@ -196,6 +196,31 @@ def test_numbers_that_make_no_sense(tour, how, said):
         arm.replay(tour(TOUR), **how)
 
 
+def test_legs_do_not_go_on_after_somebody_has_stopped_reset_and_enabled(tour, arm, monkeypatch):
+    name, controller, ended = tour(HEAD + "- pause: 0.5\n- {pose: a, at: {base: 40}}\n"), arm.session.arm.session, []
+
+    def somebody_else():
+        controller.stop()
+        arm.session.spin(0.5)
+        controller.reset()
+        controller.enable(False)
+        arm.session.wait_holding()
+
+    def progress(leg, _share):
+        if leg.number == 1 and not ended:
+            ended.append(somebody_else())
+
+    with raises(GoalRefusedError, match="step 2 .a.: stopped, reset or enabled after this was asked"):
+        arm.replay(name, progress=progress)
+    with monkeypatch.context() as patched:  # while it is checked
+        read = taught.read
+        patched.setattr(taught, "read", lambda *asked: (somebody_else(), read(*asked))[1])
+        with raises(GoalRefusedError, match="stopped, reset or enabled after this was asked"):
+            arm.replay(tour(HEAD + "- {pose: a, at: {base: 40}}\n"))
+    assert arm.q[0] == approx(0.0, abs=0.01)
+    arm.replay(name)
+
+
 def test_ctrl_c_lets_the_arm_hold_and_it_goes_on_from_that_step(tour, arm):
     name = tour(HEAD + "- {pose: a, at: {base: 40}}\n- {pose: b, at: {base: -40}}\n")
     stopped = []

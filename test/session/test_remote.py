@@ -14,6 +14,7 @@ import pytest
 from served_arm import TOKEN, Running
 from waiting import until
 
+from picker_dynamics.board.request_gate import SETTLE_S
 from picker_dynamics.errors import ConfigurationError, GoalCancelledError, GoalRefusedError, InputError, LinkError, PickerError
 from picker_dynamics.session.address import listening
 from picker_dynamics.session.remote import RemoteSession
@@ -47,9 +48,7 @@ class InProcess:
         self._served, self._gate = ServedSession(running.arm, running.report), running.arm.session.gate
 
     def call(self, name: str, /, **arguments):
-        answer = json.loads(json.dumps(self._served.carry_out(name, arguments)))
-        until(lambda: not self._gate.settling, "the answer to a stop")
-        return answer
+        return json.loads(json.dumps(self._served.carry_out(name, arguments, self._gate.epoch)))
 
 
 @pytest.fixture(params=["in the process", "by the socket", "over TCP"])
@@ -83,13 +82,14 @@ def test_both_answer_alike(session, running):
         session.call("grip", name="g", position=0.1)
     assert len(session.call("reference")) == 3 and session.call("setpoint") is None
     assert {one["name"] for one in session.call("diagnostics")} >= {"trajectory_controller", "dynamics", "hardware: drives"}
-    begin_s = time.monotonic()
     assert session.call("stop").startswith("stopped")
-    assert time.monotonic() - begin_s >= 0.25, "answered when nothing that was asked before can undo it"
     assert session.call("snapshot")["hardware"]["values"]["stop_latched"] == "true"
     with pytest.raises(PickerError, match="stop is latched"):
         session.call("enable", at_rest_pose=True)
-    session.call("reset")
+    session.call("stop")
+    begin_s = running.arm.clock.now()
+    session.call("reset")  # named in the new epoch: it has seen the stop
+    assert running.arm.session.gate.settling or running.arm.clock.now() - begin_s > SETTLE_S, "it waits for nothing"
     session.call("enable", at_rest_pose=True)
     until(lambda: running.arm.controller.active, "an enabled arm")
 
@@ -112,6 +112,72 @@ def test_a_client_moves_cancels_and_is_refused_with_joint_value_and_limit(client
     with pytest.raises(GoalCancelledError):
         client.wait(lambda: client.ended(name), "the end")
     assert running.arm.controller.execution.phase.value == "holding"
+
+
+def test_what_was_asked_before_a_stop_reset_or_enable_is_refused_after_it(client, running):
+    """By whomever: the client stands still meanwhile, or its requests wait anywhere."""
+    start, settings = client.reference(), {"speed_scaling": 0.5}
+    with RemoteSession() as other:
+        for ends in (other.stop, other.reset, lambda: other.enable(True)):
+            with client.asking():
+                ends()
+                for act in (
+                    lambda: client.submit(client.message([0.5], [start + [0.2, 0.0, 0.0]])),
+                    lambda: client.submit(client.message([0.5], [start]), as_driver=True),
+                    lambda: client.call("move", name="", joints={"theta1": 0.2}),
+                    lambda: client.call("jog", driver=client.driver, seen_s=client.seen_s, joints={"theta1": 0.5}),
+                    lambda: client.call("stream", sender="", positions=start.tolist()),
+                    lambda: client.set("trajectory_controller", settings),
+                    client.reset,
+                    lambda: client.enable(True),
+                    client.disable,
+                ):
+                    with pytest.raises(PickerError, match="after this was asked: look at the arm, then ask again"):
+                        act()
+        other.wait_holding()
+    np.testing.assert_allclose(client.reference(), start, atol=1e-9)
+    assert client.call("get", part="trajectory_controller", names=list(settings)) == [1.0]
+    with client.asking():
+        for end in (client.stop, client.stop):  # whenever it was asked
+            assert end().startswith("stopped")
+    client.reset()
+    client.enable(True)
+    assert client.move_through([0.5], [start + [0.1, 0.0, 0.0]]) >= 0.5, "what is asked now"
+
+
+def test_a_motion_of_several_legs_does_not_go_on_after_somebody_has_stopped_reset_and_enabled(client, running):
+    with RemoteSession() as other, client.asking():
+        client.move({"theta1": 0.1})
+        for end in (other.stop, other.reset, lambda: other.enable(True), other.wait_holding):
+            end()
+        with pytest.raises(GoalRefusedError, match="after this was asked"):
+            client.move({"theta1": 0.2})
+
+
+def test_what_is_asked_within_counts_and_settings_are_given_back_after_a_stop_too(client, running):
+    now = client.epoch
+    with client.asking(now - 2), client.asking():
+        assert client.epoch == now - 2
+        with client.asking(now - 1):
+            assert client.epoch == now - 1
+        assert client.epoch == now - 2
+    assert client.epoch == now
+    part, names = "trajectory_controller", ["speed_scaling"]
+    with RemoteSession() as other, client.asking():
+        with pytest.raises(GoalRefusedError, match="after this was asked"), client.meanwhile(part, {names[0]: 0.5}):
+            for end in (other.stop, other.reset, lambda: other.enable(True), other.wait_holding):
+                end()
+            client.move({"theta1": 0.2})
+        assert client.call("get", part=part, names=names) == [1.0]
+
+
+@pytest.mark.parametrize(("late_s", "said"), [(0.0, ""), (10.0, "the jog is .* s old, allowed 9.0 s")])
+def test_a_jog_that_waited_is_dead(client, running, monkeypatch, late_s, said):
+    monkeypatch.setattr("picker_dynamics.session.served.JOG_LATE_S", 9.0)  # a busy machine holds requests up
+    client.take_arm()
+    seen_s = running.arm.clock.now() - late_s
+    with pytest.raises(PickerError, match=said) if said else contextlib.nullcontext():
+        client.call("jog", driver=client.driver, seen_s=seen_s, joints={"theta1": 0.0})
 
 
 def test_a_driver_has_the_arm_until_it_falls_silent(running, client, monkeypatch):
@@ -209,7 +275,9 @@ def test_who_floods_lies_or_says_nothing_delays_no_cycle_and_is_answered_or_left
         (b"[[[[\n", "no call"),
         (b"7\n", "no call"),
         (b'{"call": "_stopped"}\n', "there is no call"),
-        (b'{"call": "goal", "id": 1}\n', "missing"),
+        (b'{"call": "get", "id": 1}\n', "missing"),
+        (b'{"call": "reset", "id": 1}\n', "after this was asked"),
+        (b'{"call": "reset", "id": 1, "epoch": null}\n', "no call: TypeError"),
         (b'{"call": "stream", "id": 1, "sender": "x", "positions": "abc"}\n', "error"),
         (b"x" * (LINE_BYTES + 1), "more than"),
     ):

@@ -213,7 +213,7 @@ def test_a_reset_or_enable_that_was_asked_before_a_stop_does_not_undo_it():
         nonlocal late
         if one.board.now() < begin_s + wait_s:
             with pytest.raises(BoardFaultError, match="stopped after this was asked"):
-                served.enable(True) if late % 2 else served.reset()
+                served.carry_out(*(("enable", {"at_rest_pose": True}) if late % 2 else ("reset", {})))
             late += 1
         one.run(PERIOD_S)
 
@@ -229,6 +229,26 @@ def test_a_reset_or_enable_that_was_asked_before_a_stop_does_not_undo_it():
     served.enable(True)
     one.run(3.0)
     assert one.outputs.state is State.ACTIVE, "who asks after the answer passes"
+
+
+def test_each_stop_reset_and_enable_begins_an_epoch_of_requests_whoever_asks_for_it():
+    one = Rig()
+    gate, epochs = one.session.gate, []
+    for act in (
+        lambda: one.session.enable(at_rest_pose=False),
+        lambda: one.session.enable(at_rest_pose=False),  # it is already
+        one.session.stop,
+        one.session.reset,
+        lambda: one.session.enable(at_rest_pose=False),
+        one.outputs.stop,  # too hot, a hand at the board
+        one.session.relax,
+        one.session.disable,
+    ):
+        act()
+        one.run(0.5)
+        epochs.append(gate.epoch)
+    begun = np.diff(epochs).tolist()
+    assert begun == [0, 1, 1, 1, 1, 1, 1] and one.board.now() > gate.since_s > 0.0
 
 
 @pytest.mark.parametrize("whose", ["a script's", "a process's"])

@@ -141,7 +141,7 @@ class Page:
     """
 
     def __init__(self, server, name: str = "0123456789abcdef.01"):
-        self.door = server.door
+        self.door, self.seen = server.door, ""
         self.lines = {
             "Host": f"127.0.0.1:{self.door.port}",
             "Authorization": f"Bearer {self.door.token}",
@@ -152,12 +152,15 @@ class Page:
     def ask(self, path: str, what: object = None, method: str = "", **lines: str):
         """Status and answer of a POST, of a GET where nothing is asked; ``lines`` with _ for -."""
         connection = http.client.HTTPConnection("127.0.0.1", self.door.port, timeout=10.0)
-        headers = self.lines | {name.replace("_", "-"): value for name, value in lines.items()}
+        if what is not None and not self.seen:
+            self.ask("/api/arm")
+        headers = self.lines | {"X-Seen": self.seen} | {name.replace("_", "-"): value for name, value in lines.items()}
         body = None if what is None else json.dumps(what)
         try:
             connection.request(method or ("GET" if what is None else "POST"), path, body, headers)
             answer = connection.getresponse()
             data = answer.read()
+            self.seen = answer.getheader("X-Seen") or self.seen
             return answer.status, json.loads(data) if data and "json" in answer.getheader("Content-Type", "") else data, answer
         finally:
             connection.close()

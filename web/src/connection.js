@@ -17,6 +17,8 @@ export class Connection {
   #browser = hex(8);
   #tab = hex(4);
   #server = "";
+  /** What was told last: every request says it, so that an old one is refused. */
+  #seen = "";
   /** @type {MessagePort | null} */
   #port = null;
 
@@ -75,11 +77,12 @@ export class Connection {
     try {
       const answer = await fetch(path, {
         method: "POST",
-        headers: { Authorization: `Bearer ${this.token}`, "X-Page": this.page, "Content-Type": "application/json" },
+        headers: { ...this.#lines(), "X-Seen": this.#seen, "Content-Type": "application/json" },
         body: JSON.stringify(what),
         keepalive,
         ...(within ? { signal: AbortSignal.timeout(within) } : {}),
       });
+      this.#see(answer.headers.get("X-Seen"));
       return { ok: answer.ok, value: await answer.json() };
     } catch {
       return { ok: false, value: { error: "the server does not answer" } };
@@ -88,9 +91,19 @@ export class Connection {
 
   /** @param {string} path @param {AbortSignal} [signal] */
   async get(path, signal) {
-    const answer = await fetch(path, { signal, headers: { Authorization: `Bearer ${this.token}`, "X-Page": this.page } });
+    const answer = await fetch(path, { signal, headers: this.#lines() });
+    this.#see(answer.headers.get("X-Seen"));
     if (!answer.ok) throw new Error((await answer.json()).error);
     return answer;
+  }
+
+  #lines() {
+    return { Authorization: `Bearer ${this.token}`, "X-Page": this.page };
+  }
+
+  /** An epoch and a time, of which the newest counts: answers may come late. @param {string | null | undefined} seen */
+  #see(seen) {
+    if (seen && newer(seen, this.#seen)) this.#seen = seen;
   }
 
   /** @param {News} news */
@@ -109,6 +122,8 @@ export class Connection {
     this.why = "";
     const restarted = kind === "hello" && this.#server && this.#server !== value.server;
     if (kind === "hello") this.#server = value.server;
+    if (restarted) this.#seen = "";
+    if (kind === "pose") this.#see(value.seen);
     if (!this.#alive) this.#look();
     if (restarted) this.#tell("restarted", value);
     if (kind === "status" || kind === "tour") this.#newest.set(kind, value);
@@ -128,6 +143,9 @@ export class Connection {
     for (const act of this.#heard.get(kind) ?? []) act(value);
   }
 }
+
+/** Whether the first was told after the second: an epoch and a time each, or nothing. @param {string} one @param {string} other */
+export const newer = (one, other) => Number(one.split(" ")[1]) > Number(other.split(" ")[1] ?? -1);
 
 /** @param {number} bytes */
 function hex(bytes) {

@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics import lifeline
+from picker_dynamics.board.request_gate import OUTDATED
 from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, LimitError, LinkError, PickerError, refuse_if
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.session.entry import Entry
 from picker_dynamics.session.remote import RemoteSession
+from picker_dynamics.session.served import require_fresh
 from picker_dynamics.session.session import Session
 from picker_dynamics.sim.control_socket import BoardControl, Truth
 
@@ -192,7 +194,11 @@ class ArmView(View):
             **({} if plan.refusal is None else _refusal(plan.refusal)),
         }
 
-    def do(self, asked: Request, page: str) -> Mapping[str, Any]:
+    @property
+    def epoch(self) -> int:
+        return self.session.epoch_heard
+
+    def do(self, asked: Request, page: str, seen: str | None = None) -> Mapping[str, Any]:
         what, fields = asked
         if what == "leave":
             self._leave(page)
@@ -212,9 +218,15 @@ class ArmView(View):
                 if self.wheel.driver == page and not self.tours.name:
                     self._end()
             return {}
+        epoch, seen_s = _seen(self.seen() if seen is None else seen)
+        if epoch != self.epoch:
+            raise GoalRefusedError(OUTDATED, subject="epoch")
+        if what == "jog":
+            require_fresh(time.monotonic() - seen_s)
         turn = self._take(page, what, fields.get("over", False))  # a refusal is that page's alone
         try:
-            return self._done(asked, page, turn)
+            with self.session.asking(epoch):
+                return self._done(asked, page, turn)
         except PickerError as error:
             if self.turn != turn and what == "jog":
                 return {}
@@ -339,6 +351,15 @@ class ArmView(View):
             self.wheel.driver = ""
             self._end()
             self.session.leave()
+
+
+def _seen(text: str) -> tuple[int, float]:
+    """Epoch and time [s] in what a page has seen; raises an InputError where it does not say."""
+    try:
+        epoch, time_s = text.split()
+        return int(epoch), float(time_s)
+    except ValueError:
+        raise InputError("the page does not say what it has seen of the arm: reload it", subject="page") from None
 
 
 def _refusal(error: PickerError) -> dict[str, Any]:

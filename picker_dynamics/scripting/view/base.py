@@ -60,8 +60,11 @@ class View(ABC):
         """Status of the arm, and what to do."""
 
     @abstractmethod
-    def do(self, asked: Request, page: str) -> Mapping[str, Any]:
+    def do(self, asked: Request, page: str, seen: str | None = None) -> Mapping[str, Any]:
         """Carry out a request of a page, which drives from then on, if it may.
+
+        Args:
+            seen: the newest ``seen`` that the page has been told; None: it asks now.
 
         Raises:
             PickerError: it is refused.
@@ -74,6 +77,15 @@ class View(ABC):
     @abstractmethod
     def stop(self) -> str:
         """Latch the stop, at once; what came of it."""
+
+    def seen(self) -> str:
+        """What a page has seen that is told this now: epoch of requests, and time on this process's clock [s]."""
+        return f"{self.epoch} {time.monotonic():.3f}"
+
+    @property
+    def epoch(self) -> int:
+        """Epoch of requests (``board/request_gate.py``)."""
+        return 0
 
     def picture(self) -> Mapping[str, Any]:
         """The arm as a page draws it."""
@@ -101,7 +113,7 @@ class View(ABC):
             seen: ``state``, ``reference`` and ``truth``.
         """
         model = self.known.model(self.payload)
-        told: dict[str, Any] = {"t": round(time_s, 3), "age": {}, "q": {}, "tip": {}}
+        told: dict[str, Any] = {"t": round(time_s, 3), "seen": self.seen(), "age": {}, "q": {}, "tip": {}}
         for name, (q, age_s) in seen.items():
             if q is not None:
                 told["q"][name], told["tip"][name] = rounded(q), rounded(model.forward_kinematics(q))

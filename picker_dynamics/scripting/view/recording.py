@@ -68,7 +68,7 @@ class RecordingView(View):
 
     # -- what is asked ---------------------------------------------------------------------------------------
 
-    def do(self, asked: Request, page: str) -> Mapping[str, Any]:
+    def do(self, asked: Request, page: str, seen: str | None = None) -> Mapping[str, Any]:
         """Show the recording from a place on its time line; nothing else is done."""
         what, fields = asked
         if what == "play":

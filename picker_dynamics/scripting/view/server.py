@@ -217,6 +217,8 @@ class _Connection:
             about = {"kind": type(error).__name__, "subject": error.subject}
             status, answer = HTTPStatus.CONFLICT, _json({"error": str(error), **about})
         content, lines = answer
+        if self._known:
+            lines = {**lines, "X-Seen": self._server.viewed.seen()}
         ends = {} if goes_on else {"Connection": "close"}
         data = _head_of(status, {**lines, "Content-Length": str(len(content)), **ends}) + content
         if self._known:
@@ -274,7 +276,7 @@ class _Connection:
         if path == "/api/check" and what in ("joints", "tip"):
             return _json(viewed.check((what, fields)))
         if path == "/api/do":
-            return _json(viewed.do((what, fields), headers["X-Page"]))
+            return _json(viewed.do((what, fields), headers["X-Page"], headers.get("X-Seen", "")))
         raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such request")
 
     def _mesh(self, number: str) -> Answer:

@@ -9,6 +9,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,10 @@ class Tours:
             self._forget()
             raise
         self._say(said := f"{self.name}: {len(found.legs)} steps, {found.duration:.1f} s")
-        threading.Thread(target=self._make, args=(found.legs, wanted), name="tour", daemon=True).start()
+        session = self._arm.session
+        assert session is not None
+        make = found.legs, wanted, session.asking(session.epoch)
+        threading.Thread(target=self._make, args=make, name="tour", daemon=True).start()
         return {"said": said}
 
     def _wait_for_rest(self, wanted: Callable[[], bool]) -> None:
@@ -93,7 +97,7 @@ class Tours:
         file = name if name.endswith(".mcap") else f"{name}.yaml"
         return self._arm.replay(self.folder / file, loop=int(loop), check=True)
 
-    def _make(self, legs: tuple[Leg, ...], wanted: Callable[[], bool]) -> None:
+    def _make(self, legs: tuple[Leg, ...], wanted: Callable[[], bool], asked: AbstractContextManager[None]) -> None:
         where = ""
 
         def progress(_leg: Leg, share: float) -> None:
@@ -103,9 +107,10 @@ class Tours:
                 self._tell((number - 1 + share) / len(legs), where)
 
         try:
-            for number, leg in enumerate(legs, 1):
-                where = f"step {number} of {len(legs)}: {leg.name}"
-                self._arm.play(Replay((leg,)), progress)
+            with asked:
+                for number, leg in enumerate(legs, 1):
+                    where = f"step {number} of {len(legs)}: {leg.name}"
+                    self._arm.play(Replay((leg,)), progress)
             self._say(f"{self.name}: done")
         except PickerError as error:
             with contextlib.suppress(PickerError):

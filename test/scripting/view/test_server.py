@@ -42,7 +42,10 @@ class Viewed:
         self.stops += 1
         return "stopped"
 
-    def do(self, asked, page):
+    def seen(self):
+        return "0 0.0"
+
+    def do(self, asked, page, seen):
         self.asked.append((asked, page))
         return {}
 

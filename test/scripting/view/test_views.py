@@ -57,6 +57,41 @@ def test_a_stop_latches_until_reset(page, told):
     page.done("home")
 
 
+def test_what_a_page_asked_before_somebody_stopped_reset_and_enabled_does_not_move_the_arm(page, told, unhurried):
+    """Its request waits, as the process of the view stands still."""
+    arm, controller = unhurried[0], unhurried[0].session.arm.session
+    page.done("home")
+    session = arm.session
+    until(lambda: not session.under_way and session.controller["phase"] == "holding", "the arm at home")
+    seen = page.seen
+    for end in (controller.stop, controller.reset, lambda: controller.enable(False)):
+        end()
+    until(
+        lambda: controller.newest.now_s > controller.gate.since_s and session.controller["phase"] == "holding", "an enabled arm"
+    )
+    before = arm.held
+    for asked in ({"do": "joints", "to": {"base": 0.6}}, {"do": "reset"}, {"do": "enable"}, {"do": "payload", "kg": 0.02}):
+        page.seen = seen
+        assert "after this was asked: look at the arm, then ask again" in page.refused(asked.pop("do"), **asked)["error"]
+    page.do("leave")
+    second = Page(unhurried[1].server, "fedcba9876543210.02")
+    second.done("drive")
+    epoch, seen_s = page.seen.split()
+    for asked, more, old, said in (
+        ("jog", {"joints": {"base": 0.5}}, f"{epoch} {float(seen_s) - 0.5}", "s old, allowed 0.3 s"),
+        ("drive", {"over": True}, seen, "after this was asked"),
+        ("home", {}, "?", "the page does not say what it has seen"),
+    ):
+        page.seen = old
+        assert said in page.refused(asked, **more)["error"]
+    second.done("drive")  # it still does
+    second.done("leave")
+    np.testing.assert_allclose(arm.held, before, atol=1e-6)
+    for asked in ("cancel", "leave", "jog"):
+        assert page.ask("/api/do", {"do": asked}, X_Seen="?")[0] == 200
+    page.done("joints", to={"base": 0.1})  # what it asks now
+
+
 def test_a_second_page_watches_until_it_takes_over(page, unhurried, told):
     second = Page(unhurried[1].server, "fedcba9876543210.02")
     page.done("drive")
@@ -73,7 +108,8 @@ def test_a_second_page_watches_until_it_takes_over(page, unhurried, told):
     second.do("leave")
 
 
-def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, told, unhurried):
+def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, told, unhurried, monkeypatch):
+    monkeypatch.setattr("picker_dynamics.session.served.JOG_LATE_S", 5.0)  # a busy machine holds requests up
     arm, _ = unhurried
     page.done("home")  # a stop left it anywhere
     session = arm.session  # pages are told later, and a jog that begins while the arm moves is refused until it is let go
@@ -81,6 +117,7 @@ def test_a_jog_moves_while_it_is_held_and_ends_when_it_is_not_said_again(page, t
     before = arm.tip[1]
 
     def again() -> None:
+        page.ask("/api/arm")  # it has seen the arm just now
         page.done("jog", linear=[0.0, 0.05, 0.0])
         time.sleep(0.03)  # fewer than a page may ask
 
