@@ -19,7 +19,7 @@ from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, tip_speeds
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.robot.units import told
+from picker_dynamics.robot.units import degrees_hint, told
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 FULL = 0.995
@@ -300,6 +300,7 @@ def position(motion: SampledMotion, arm: ArmDescription, give: Array | float = 0
     value, unit = float(motion.q[k, j]), arm.position_units[j]
     limit = float((lower if value < lower[j] else upper)[j])
     text = f"{arm.joint_names[j]} reaches {told(value, unit, limit)}{motion.when(k)}, limit {told(limit, unit, value)}"
+    text += degrees_hint(value, float(lower[j]), float(upper[j]), unit)
     share = np.inf if not beyond[k, j] <= 0.0 else 1.0
     return Usage(share, arm.joint_names[j], value, limit, float(motion.times[k]), text)
 

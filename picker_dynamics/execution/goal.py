@@ -13,7 +13,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import order_of
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.model import Array, as_array
-from picker_dynamics.robot.units import told
+from picker_dynamics.robot.units import degrees_hint, told
 from picker_dynamics.trajectory.trajectory import START_TOLERANCE, Trajectory, blend, from_points, standing
 
 from .lease import MAIN_TRACK
@@ -118,6 +118,7 @@ class ParsedGoal:
             value, unit = float(self.positions[point, joint]), arm.position_units[j[joint]]
             limit = float((lower if value < lower[joint] else upper)[joint])
             text = f"point {point}: {self.joint_names[joint]} at {told(value, unit, limit)}, limit {told(limit, unit, value)}"
+            text += degrees_hint(value, float(lower[joint]), float(upper[joint]), unit)
             raise LimitError(text, self.joint_names[joint], value, limit)
 
     def after(self, late_s: float) -> ParsedGoal:

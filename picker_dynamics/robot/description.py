@@ -189,7 +189,7 @@ class ArmDescription:
         leaf of the tree that most joints move, the last of these.
 
         Fingers are several joints of one link each on one body, or one such joint on a body with a frame of no mass beside
-        it.  Of the palm's links that frame counts, else the last.
+        it, or what joints carry that mimic one another.  Of the palm's links that frame counts, else the last.
         """
         if self.tool_frame or "tool0" in self.links:
             return self.tool_frame or "tool0"
@@ -197,16 +197,21 @@ class ArmDescription:
         leaves = [joint.child for joint in self.joints if joint.child not in parents]
         if not leaves:
             return self.root
-        moved = [sum(joint.movable for joint in self.path_to(leaf)) for leaf in leaves]
-        last = [leaf for leaf, count in zip(leaves, moved) if count == max(moved)][-1]
-        joint = self.path_to(last)[-1]
+        coupled = {name for joint in self.joints if joint.mimic is not None for name in (joint.name, joint.mimic)}
+        ways = {leaf: [joint for joint in self.path_to(leaf) if joint.movable] for leaf in leaves}
+        ranks = [
+            (sum(one.name not in coupled for one in way), coupled.isdisjoint(one.name for one in way), len(way))
+            for way in ways.values()
+        ]
+        last = [leaf for leaf, rank in zip(leaves, ranks) if rank == max(ranks)][-1]
+        joint = next((one for one in ways[last] if one.name in coupled), self.path_to(last)[-1])
         if not joint.movable or not any(one.movable for one in self.path_to(joint.parent)):
             return last
         links = self.transforms.links
         palm = [link for link, (carrier, _) in links.items() if carrier == links[joint.parent][0]]
         fingers = [one for one in self.movable if one.parent in palm]
         frames = [link for link in palm if link not in parents and self.links[link].mass <= FRAME_KG]
-        if any(finger.child in parents for finger in fingers) or not (frames or len(fingers) > 1):
+        if joint.name not in coupled and any(finger.child in parents for finger in fingers) or not (frames or len(fingers) > 1):
             return last
         return frames[-1] if frames else palm[-1]
 

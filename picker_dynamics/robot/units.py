@@ -51,3 +51,9 @@ def quantity(what: str, text: str, units: Mapping[str, float], usual: str) -> fl
     unit = match[2].lower().rstrip(".") or usual
     refuse_if(unit not in units, f"{what}: {match[2]!r} is none of {', '.join(units)}", what, text)
     return float(match[1].replace(",", ".")) * units[unit]
+
+
+def degrees_hint(value: float, lower: float, upper: float, unit: str) -> str:
+    """What to say of an angle beyond its limits [rad] that would be within them if its sender meant degrees; '' of others."""
+    meant = unit == "rad" and abs(value) > math.tau and lower <= math.radians(value) <= upper
+    return f" ({value:g} rad: are degrees meant?)" if meant else ""

@@ -138,8 +138,9 @@ def compile_arm(description: ArmDescription) -> tuple[mujoco.MjModel, int]:
     invent the mass of a link without ``<inertial>`` from them.
     """
     robot = ElementTree.fromstring(description.urdf)
-    for link in robot.findall("link"):
-        for element in (*link.findall("visual"), *link.findall("collision")):
+    for link in (*robot.findall("link"), *robot.findall("joint")):
+        first = {element.tag: element for element in reversed(link)}  # of what is said twice, as other readers do
+        for element in [one for one in link if one.tag in ("visual", "collision") or one is not first[one.tag]]:
             link.remove(element)
     try:
         spec = mujoco.MjSpec.from_string(ElementTree.tostring(robot, encoding="unicode"))

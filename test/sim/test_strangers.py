@@ -55,6 +55,18 @@ def test_the_tool_is_the_leaf_that_most_joints_move(name):
     assert description.parse(re.sub(r"\bcamera\b", "tool0", text)).tool == "tool0"
 
 
+def test_the_tip_is_the_palm_where_a_linkage_grips_and_what_is_said_twice_counts_once():
+    arm, servos = servo_arm.load(report("linkage_gripper"))
+    assert (arm.tool, arm.joint_names) == ("hand", ("lift", "grip"))
+    text = Path(report("linkage_gripper")).read_text()
+    framed = (
+        '<joint name="f" type="fixed"><parent link="hand"/><child link="mid"/><origin xyz="0.13 0 0"/></joint><link name="mid"/>'
+    )
+    assert description.parse(text.replace("</robot>", framed + "</robot>")).tool == "mid"
+    M = Plant(arm, servos, q=np.zeros(2)).mass_matrix(np.zeros(2)) - np.diag([one.armature for one in servos.servos])
+    assert_allclose(M, RigidBody(arm).mass_matrix(np.zeros(2)), rtol=1e-9)
+
+
 def test_bounds_of_a_continuous_joint_are_a_finding():
     (found,) = check(description.load(report("cont_with_bounds")), samples=10).findings
     assert "position limits of joint yaw is -1.2 to 1.2 rad: a continuous joint turns without end" in str(found)
@@ -229,6 +241,16 @@ def test_a_goal_that_is_too_short_is_refused_with_the_shortest_time_that_fits(tu
 def test_what_more_time_does_not_help_is_refused_with_its_own_numbers():
     with pytest.raises(LimitError, match=r"scissor reaches 71\.0 deg at 0\.00 s, limit 68\.8 deg"):
         Rig().submit(goal(moved(scissor=1.24 - HOME[4]), times=[1e-3]))
+
+
+def test_degrees_in_a_goal_are_named():
+    turned = goal([30.0, 90.0, -90.0, 0.0, 40.0], times=[2.0])
+    with pytest.raises(LimitError, match=r"elbow reaches -5156\.6 deg at 2\.00 s, .* \(-90 rad: are degrees meant\?\)"):
+        Rig().submit(turned)
+    with pytest.raises(LimitError, match="elbow at .*are degrees meant"):
+        parse(turned, picker().joint_names, picker().position_units).require_within(picker(), HOME)
+    with pytest.raises(LimitError, match="limit 68.8 deg$"):
+        Rig().submit(goal(moved(scissor=3.8), times=[2.0]))
 
 
 def test_a_goal_without_a_time_is_refused_with_joint_jump_and_way_out():
