@@ -319,7 +319,7 @@ class HardwareSession(Outputs):
             return
         if self.commanded and self._rejoining.old:
             self.problem = ""
-        stands = not telemetry.state.moves and self._sender.is_over(telemetry.time_us)
+        stands = not telemetry.state.moves and self._sender.is_over(telemetry.time_us, self._rejoining.silence_s)
         if stands and (why := self._rejoining.due(self.commanded, self._moved, self._sender.said, now_s)):
             self._begin_epoch(telemetry, why)
 

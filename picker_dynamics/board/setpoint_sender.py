@@ -20,9 +20,6 @@ LATEST_S = 0.22
 """A set-point for so long after the one before is not sent where it moves [s]: a stall of 0.2 s at 50 Hz.  The board bridges
 its host timeout, 0.25 s."""
 
-TAKEN_US = 250_000
-"""So long after its time a board still takes a set-point, its host timeout [us]."""
-
 
 @dataclass
 class CommandCounts:
@@ -72,9 +69,9 @@ class SetpointSender:
         self._guard.restart(outputs)
         self._pulses = ()
 
-    def is_over(self, board_us: int) -> bool:
-        """Whether the board, at its time ``board_us``, has played all that was sent: what still comes is too late for it."""
-        return self.last_s is None or self._stamps.since_us(board_us) > TAKEN_US
+    def is_over(self, board_us: int, taken_s: float) -> bool:
+        """Whether the board, at its time ``board_us``, has played all that was sent: what comes ``taken_s`` late, it refuses."""
+        return self.last_s is None or self._stamps.since_us(board_us) > 1e6 * taken_s
 
     def send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
         """Send ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns why not, or None.
