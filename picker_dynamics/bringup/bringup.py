@@ -148,7 +148,7 @@ def remove_leftovers(made: Graph) -> None:
 
 def _which(options: Options) -> Values:
     """Parameters that say which arm it is."""
-    return _given(arm=options.arm, urdf=options.urdf, arms=options.arms, servos=options.servos)
+    return _given(arm=options.arm, urdf=options.servo_urdf, arms=options.arms, servos=options.servos)
 
 
 def _given(**values: object) -> Values:
@@ -185,7 +185,7 @@ def _board(options: Options, overlay: str) -> tuple[Process, str, str]:
     directory = Path(options.directory or tempfile.mkdtemp(prefix=f"picker_{name}_"))
     port, control = str(directory / "tty"), str(directory / "control")
     arguments = ["--link", port, "--control", control, "--linger", "--boot-silence", str(SIMULATED_BOOT_S)]
-    for flag, path in (("--servo-overlay", overlay), ("--urdf", options.urdf), ("--servos", options.servos)):
+    for flag, path in (("--servo-overlay", overlay), ("--urdf", options.servo_urdf), ("--servos", options.servos)):
         arguments += [flag, path] if path else []
     own = options.board == "avr"  # its firmware has its own timeout
     arguments += ["--board", "avr"] if own else ["--host-timeout", str(SIMULATED_HOST_TIMEOUT_S)]

@@ -132,6 +132,13 @@ class Options:
         return self.urdf or str(arms.urdf_of(self.arm or arms.DEFAULT, self.arms))
 
     @property
+    def servo_urdf(self) -> str:
+        """The same for who knows no names; empty: the picker's, or that of a named arm whose joints take efforts."""
+        from picker_dynamics.robot import arms
+
+        return self.urdf if self.torque_controlled or self.arm in ("", arms.DEFAULT) else self.urdf_path
+
+    @property
     def frame_prefix(self) -> str:
         """Prefix to the names of this arm's frames."""
         namespace = self.namespace.strip("/")

@@ -31,7 +31,7 @@ CONTROL = at_start("control", "servo", "what moves the joints: servo (urdf, serv
 
 SERVO_ARM = (
     at_start("urdf", "", "URDF file of the arm; empty: the picker's"),
-    at_start("servos", "", "servo map file; empty: config/servos.yaml, or servos that fit another arm"),
+    at_start("servos", "", "servo map file; empty: that of a shipped arm, or servos that fit another one"),
     at_start(
         "servo_overlay",
         "",

@@ -37,6 +37,9 @@ BENT = (-0.15, 0.25)
 """Home, from the middle of the range of the first joint that lifts and of those after it, as shares of their ranges: not
 stretched out, so that the tip can go every way."""
 
+P_GAIN = 16
+"""Of bus servos, as LeRobot sets them up."""
+
 GRIP_SHARE = 0.25
 """Of stall torque with which a jaw may press."""
 
@@ -175,6 +178,8 @@ def _servos(name: str, design: Design, usual: dict[str, Any], home: Array, rest:
             "direction": 1,
             "zero_deg": round(zero, 3) + 0.0,
         }
+        if "model_number" in part.servo.figures:
+            entry |= {"id": part.channel + 1, "p_gain": P_GAIN}
         entry |= {"rest_rad": at_rest, "home_rad": at_home}
         if part.name == JAW:
             entry["grip"] = {"contact_rad": 0.0, "torque_nm": round(GRIP_SHARE * _figure(part, "stall_torque_nm", design), 4)}

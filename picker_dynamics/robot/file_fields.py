@@ -8,12 +8,18 @@ from dataclasses import field, fields
 from typing import Any, NamedTuple
 
 from picker_dynamics.errors import ConfigurationError
-from picker_dynamics.files.fields import Bounds, mapping, number
+from picker_dynamics.files.fields import Bounds, mapping, number, whole
 
 NEEDED: Any = object()
 """Instead of a default: the key has to be there."""
 
 TURN = math.pi / 180.0
+TICKS = 4096
+"""Of a bus servo's turn; horn angle 0 is half of them."""
+
+TICK = 2.0 * math.pi / TICKS
+"""[rad]"""
+
 UNMEASURED = "unmeasured"
 
 
@@ -22,7 +28,8 @@ class Key(NamedTuple):
 
     Attributes:
         name: of the key.
-        kind: bounds of a number, as it is or as ``{value, measured}``; words or whole numbers; dataclass of a group.
+        kind: bounds of a number, as it is or as ``{value, measured}``; words or whole numbers; range of whole numbers;
+            dataclass of a group.
         default: in SI.
         unit: of the number, in SI.
         power: of the pinion's radius r by which a servo's figure becomes that of the rack that it drives: x = r phi, F = tau / r.
@@ -30,7 +37,7 @@ class Key(NamedTuple):
     """
 
     name: str
-    kind: Bounds | list[Any] | type
+    kind: Bounds | list[Any] | range | type
     default: Any = NEEDED
     unit: float = 1.0
     power: int = 0
@@ -101,6 +108,8 @@ def read_fields(
             if sd is not None:
                 below = (0.0, True, math.nextafter(value, 0.0))
                 values[f"{name}_sd"] = number(sd, f"{said}: sd", below, subject) * key.unit * radius**key.power
+        elif isinstance(key.kind, range):
+            values[name] = whole(value, said, key.kind[0], key.kind[-1], subject, ConfigurationError)
         elif isinstance(key.kind, list):
             if isinstance(value, bool) or value not in key.kind:
                 must = ", ".join(map(str, key.kind))

@@ -1,4 +1,4 @@
-"""A servo arm as its files have it, description and servo map: the picker's by default, servos assumed for other arms."""
+"""A servo arm as its files have it, description and servo map: the picker's by default, servos assumed for arms without a map."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.files.formats import read_yaml
-from picker_dynamics.resources import resource
+from picker_dynamics.resources import resource, share_directory
 
 from . import description, servo_map
 from .assumed_servos import SIMULATED_SERVOS, assumed_servos, simulated
@@ -22,8 +22,8 @@ def load(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "
 
     Args:
         urdf: file; empty: urdf/picker.urdf.
-        servos: file; empty: config/servos.yaml where that has the arm's joints; for other arms servos that fit are assumed,
-            which only a simulation has.
+        servos: file; empty: config/NAME.servos.yaml of urdf/NAME.urdf, config/servos.yaml where that has the arm's joints; for
+            other arms servos that fit are assumed, which only a simulation has.
         overlay: file with differences from the servo map; or one of ``SIMULATED_SERVOS``: what the map leaves open is as in
             simulated servos of that kind.
 
@@ -42,7 +42,7 @@ def load(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "
     if overlay in SIMULATED_SERVOS:
         overlay = overlay_of(arm, servos, str(overlay))
     kind = str(overlay) if overlay in SIMULATED_SERVOS else ""
-    loaded = servo_map.load(servos or resource(SHIPPED), arm.joint_names, None if kind else overlay or None)
+    loaded = servo_map.load(servos or _shipped(arm) or "", arm.joint_names, None if kind else overlay or None)
     _require_pinions(arm, loaded)
     return arm, simulated(loaded, kind, arm) if kind else loaded
 
@@ -53,8 +53,8 @@ def read_arm(urdf: str | Path = "") -> ArmDescription:
 
 
 def assumes(arm: ArmDescription, servos: str | Path = "") -> bool:
-    """Whether servos have to be assumed: no servo map is given, and the shipped one is of other joints."""
-    return not servos and not _is_shipped(arm)
+    """Whether servos have to be assumed: no servo map is given, and the shipped ones are of other arms."""
+    return not servos and _shipped(arm) is None
 
 
 def gripper_of(arm: ArmDescription, servos: ServoMap | None) -> int | None:
@@ -65,13 +65,18 @@ def gripper_of(arm: ArmDescription, servos: ServoMap | None) -> int | None:
 
 
 def overlay_of(arm: ArmDescription, servos: str | Path, kind: str) -> str:
-    """Overlay that :func:`load` takes for simulated servos of that kind: the shipped file for the shipped map's joints."""
-    return kind if servos or not _is_shipped(arm) else str(resource(SIMULATED_SERVOS[kind]))
+    """Overlay that :func:`load` takes for simulated servos of that kind: the shipped file for the picker's servo map."""
+    return kind if servos or _shipped(arm) != resource(SHIPPED) else str(resource(SIMULATED_SERVOS[kind]))
 
 
-def _is_shipped(arm: ArmDescription) -> bool:
-    shipped = read_yaml(resource(SHIPPED), "servo map", ConfigurationError)["joints"]
-    return set(arm.joint_names) == set(shipped)
+def _shipped(arm: ArmDescription) -> Path | None:
+    """The servo map that is shipped with this URDF; with another, the picker's where it has the joints' names."""
+    urdf, share = Path(arm.source).resolve(), share_directory()
+    own = share / "config" / f"{urdf.stem}.servos.yaml"
+    if urdf.parent == share / "urdf" and own.is_file():
+        return own
+    joints = read_yaml(resource(SHIPPED), "servo map", ConfigurationError)["joints"]
+    return resource(SHIPPED) if set(arm.joint_names) == set(joints) else None
 
 
 def _require_pinions(arm: ArmDescription, servos: ServoMap) -> None:

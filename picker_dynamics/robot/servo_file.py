@@ -1,7 +1,7 @@
 """Servo map's YAML: what a map and its overlay say of the board and of each joint's servo, put together.
 
 Layers, the later wins:  defaults and joints of the map, then defaults and joints of the overlay.  A ``type`` in any of them
-stands for the figures of its data sheet, beneath what is given beside it.
+stands for the figures of its data sheet, beneath what is given beside it.  An overlay in JSON is LeRobot's calibration.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.files.fields import mapping, number
 from picker_dynamics.files.formats import read_yaml
 
-from .file_fields import TURN
+from .file_fields import TICK, TICKS, TURN
+from .lerobot_calibration import overlay_of
 from .servo_types import servo_type
 
 PULSE_RANGE_US = (400.0, True, 2600.0)
@@ -37,9 +40,12 @@ def read_layers(
     Raises:
         ConfigurationError: unreadable file, unknown joint or key, or a joint that is missing.
     """
-    layers = []
+    layers = list[Entry]()
     for source in (path, overlay) if overlay is not None else (path,):
-        layer = mapping(read_yaml(source, "servo map", ConfigurationError), str(source), ("board", "defaults", "joints"))
+        layer = read_yaml(source, "servo map", ConfigurationError)
+        if layers and Path(source).suffix == ".json":
+            layer = overlay_of(layer, layers[0].get("joints", {}), str(source))
+        layer = mapping(layer, str(source), ("board", "defaults", "joints"))
         for part, allowed in (("board", board_keys), ("defaults", servo_keys), ("joints", joint_names)):
             mapping(layer.get(part, {}), f"{source}: {part}", allowed)
         for joint, entry in layer.get("joints", {}).items():
@@ -79,3 +85,14 @@ def pulse_map(joint: str, value: Any) -> tuple[tuple[float, ...], tuple[float, .
                 said = f"{joint}: pulse_map must increase, but {after:g} {unit} follows {before:g} {unit}{hint}"
                 raise ConfigurationError(said, joint, after, before)
     return tuple(horn * TURN for horn in horns), pulses
+
+
+def between_ticks(joint: str, ticks: Any, horns: tuple[float, ...], pulses: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    """The ends of a pulse map that a bus servo's ``ticks``, least and most, leave: horn angles [rad] and pulses [us]."""
+    if not isinstance(ticks, list) or len(ticks) != 2:
+        raise ConfigurationError(f"{joint}: ticks is {ticks!r}, must be [least, most]", joint, ticks)
+    least, most = (number(tick, f"{joint}: ticks", (0.0, True, TICKS - 1.0), joint) for tick in ticks)
+    if most <= least:
+        raise ConfigurationError(f"{joint}: ticks must increase, but {most:g} follows {least:g}", joint, most, least)
+    ends = np.clip([(tick - TICKS // 2) * TICK for tick in (least, most)], horns[0], horns[-1])
+    return tuple(ends.tolist()), tuple(np.interp(ends, horns, pulses).tolist())

@@ -1,9 +1,10 @@
-"""Servo map: the channel, the pulse <-> angle map and the figures of each joint's servo, read from YAML and checked.
+"""Servo map: channel or bus id, the pulse <-> angle map and the figures of each joint's servo, read from YAML and checked.
 
 A pulse sets the angle of the servo's horn; the joint angle follows from how the servo is mounted:
 
     horn = interp(pulse; pulse_map),     q = direction (horn - zero)
 
+A bus servo, one with an ``id``, counts ticks instead: tick = 2048 + horn 4096 / 2 pi.
 The ends of ``pulse_map`` are the pulse range: set-points live in it, while desired positions obey the
 URDF's narrower limits, so that compensation has room.  Layout of the file: ``config/servos.yaml``.
 """
@@ -24,10 +25,11 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import ConfigurationError, LimitError
 
-from .file_fields import TURN, above, figure, keys_of, read_fields, within, written_fields
+from .file_fields import TICK, TICKS, TURN, UNMEASURED, above, figure, keys_of, read_fields, within, written_fields
 from .model import Array, as_states, read_only, vector_of
 from .servo import ServoModel
-from .servo_file import CHANNELS, Entry, pulse_map, read_layers
+from .servo_file import CHANNELS, Entry, between_ticks, pulse_map, read_layers
+from .servo_types import PER_GAIN, scaled
 from .units import told
 
 OSCILLATOR_HZ = 25e6
@@ -38,6 +40,9 @@ FEEDBACK_ADCS = [0, 1, 2, 3]
 
 STIFFNESS_UPPER_BOUND = 25.0
 """K [N·m/rad] of an unmeasured servo: too low a K over-compensates and does harm, so this errs high."""
+
+P_GAINS = range(1, 255)
+"""What the register of a bus servo's P gain may hold."""
 
 SERVO_RATE_HZ = 200.0
 """Fastest reference for servos on a board: its queue cannot span the lead with more, and a 50 Hz servo has no use for it."""
@@ -88,11 +93,16 @@ class Servo:
 
     Of a sliding joint, which a ``pinion`` of that radius [m] drives, all figures are the joint's, in m and N.
     ``feedback_adc`` is the board's analogue input for a potentiometer at the joint, None where there is none.
-    ``stiffness_sd`` is how well K is known, one standard deviation; None: nobody says.
+    ``stiffness_sd`` is how well K is known, one standard deviation; None: nobody says.  A bus servo has a ``bus_id``, and where
+    they are known the model number that it answers and what its registers of P gain and offset have to hold.
     """
 
     joint: str
     channel: int = figure("channel", [*range(CHANNELS)])
+    bus_id: int | None = figure("id", range(253), None)
+    model_number: int | None = figure("model_number", range(65536), None)
+    p_gain: int | None = figure("p_gain", P_GAINS, None)
+    homing_offset: int | None = figure("homing_offset", range(-2047, 2048), None)
     direction: int = figure("direction", [-1, 1])
     horn_angles: tuple[float, ...]
     pulses_us: tuple[float, ...]
@@ -163,6 +173,14 @@ class Servo:
         points = [[horn / self.per_turn / TURN, pulse] for horn, pulse in zip(self.horn_angles, self.pulses_us)]
         return written_fields(self, self.per_turn, self.unmeasured) | {"pulse_map": points}
 
+    def to_tick(self, angle: Any) -> Any:
+        """Tick of a bus servo at a joint angle [rad], not yet rounded."""
+        return TICKS // 2 + (self.zero + self.direction * angle) / (self.per_turn * TICK)
+
+    def from_tick(self, tick: Any) -> Any:
+        """Joint angle [rad] at a tick; the inverse of ``to_tick``."""
+        return self.direction * ((tick - TICKS // 2) * self.per_turn * TICK - self.zero)
+
     def to_pulse_us(self, angle: Any) -> Any:
         return _interpolated(self.zero + self.direction * angle, self.horn_angles, self.pulses_us)
 
@@ -205,6 +223,11 @@ class ServoMap:
     @cached_property
     def channels(self) -> tuple[int, ...]:
         return tuple(servo.channel for servo in self.servos)
+
+    @cached_property
+    def bus_ids(self) -> tuple[int, ...]:
+        """Of bus servos; none on a servo board."""
+        return tuple(servo.bus_id for servo in self.servos if servo.bus_id is not None)
 
     @cached_property
     def unmeasured(self) -> tuple[str, ...]:
@@ -337,7 +360,7 @@ def _by_joint(functions: Sequence[Callable[[ArrayLike], Array]], values: Array) 
 SLIDING = {"rest_rad": "rest_m", "home_rad": "home_m"}
 """What keys are called for a sliding joint, one with a pinion."""
 
-SERVO_KEYS = ("type", "pulse_map", *(key.name for key in keys_of(Servo).values()), *SLIDING.values())
+SERVO_KEYS = ("type", "pulse_map", "ticks", *(key.name for key in keys_of(Servo).values()), *SLIDING.values())
 
 
 def load(path: str | Path, joint_names: Iterable[str], overlay: str | Path | None = None) -> ServoMap:
@@ -360,24 +383,38 @@ def made_of(board: Entry, entries: Mapping[str, Entry], where: str) -> ServoMap:
     if figures["supply_ohm"] and figures["supply_v"] is None:
         text = f"{where}: board: supply_ohm needs supply_v: the voltage at which the servos' figures hold"
         raise ConfigurationError(text, "supply_v")
-    servos = tuple(_servo(joint, entry) for joint, entry in entries.items())
+    servos = tuple(
+        _servo(joint, {"channel": k} | entry if "id" in entry else entry) for k, (joint, entry) in enumerate(entries.items())
+    )
     made = ServoMap(servos, supply_assumed="supply_a" in assumed, **figures)
     measured = {made.supply.adc: "the supply"} if made.supply else {}
-    for key, does, used in (("channel", "drives", dict[int, str]()), ("feedback_adc", "measures", measured)):
+    for key, field, used in (
+        ("channel", "channel", dict[int, str]()),
+        ("id", "bus_id", {}),
+        ("feedback_adc", "feedback_adc", measured),
+    ):
         for servo in made.servos:
-            if (taken := getattr(servo, key)) in used:
+            if (taken := getattr(servo, field)) in used:
+                does = "measures" if used is measured else "drives"
                 raise ConfigurationError(f"{servo.joint}: {key} {taken} already {does} {used[taken]}", servo.joint, taken)
             if taken is not None:
                 used[taken] = servo.joint
+    if 0 < len(made.bus_ids) < made.n:
+        joint = next(servo.joint for servo in made.servos if servo.bus_id is None)
+        raise ConfigurationError(f"{joint}: id is missing: the servos of an arm are on one bus, or on a servo board", joint, "id")
     return made
 
 
 def _servo(joint: str, given: Entry) -> Servo:
     """A servo, whose rest and home are within its set-points."""
-    pinion = given.get("pinion_mm")
+    pinion, gain = given.get("pinion_mm"), given.get("p_gain", 0)
+    if given.get("stiffness_nm_rad") in (None, UNMEASURED) and PER_GAIN in given and gain in P_GAINS:
+        given = given | {"stiffness_nm_rad": scaled(given[PER_GAIN], gain)}
     r = 1e-3 * pinion if isinstance(pinion, (int, float)) and pinion > 0.0 else 1.0
     values, unmeasured = read_fields(Servo, given, f"{joint}: ", joint, r, SLIDING if pinion is not None else None)
     horns, pulses = pulse_map(joint, given.get("pulse_map"))
+    if values["bus_id"] is not None and "ticks" in given:
+        horns, pulses = between_ticks(joint, given["ticks"], horns, pulses)
     horns = tuple(horn * r for horn in horns)
     servo = Servo(joint=joint, horn_angles=horns, pulses_us=pulses, unmeasured=unmeasured, **values)
     (lower, upper), unit = servo.setpoint_range, servo.position_unit

@@ -1,4 +1,4 @@
-"""Data sheets of hobby servos by name, config/servo_types.yaml: what ``type: MG996R`` in a servo map stands for.
+"""Data sheets of servos by name, config/servo_types.yaml: what ``type: MG996R`` in a servo map stands for.
 
 A servo's motor makes torque and speed in proportion to its voltage, so figures of another voltage are scaled; they count as
 assumptions then.
@@ -18,7 +18,10 @@ from picker_dynamics.resources import resource
 
 FILE = "config/servo_types.yaml"
 
-WITH_VOLTAGE = ("stall_torque_nm", "no_load_speed_rad_s")
+PER_GAIN = "stiffness_per_p_nm_rad"
+"""Figure of bus servos: K for each unit of their P gain."""
+
+WITH_VOLTAGE = ("stall_torque_nm", "no_load_speed_rad_s", PER_GAIN)
 """Figures in proportion to the voltage; the current at stall is, too."""
 
 
@@ -68,9 +71,9 @@ class ServoType:
                 most if supply_v > most else least,
             )
         share = supply_v / self.volts
-        for key in WITH_VOLTAGE:
-            figures[key] = _scaled(figures[key], share)
-        figures["electric"] = figures["electric"] | {"stall_a": _scaled(figures["electric"]["stall_a"], share)}
+        for key in figures.keys() & set(WITH_VOLTAGE):
+            figures[key] = scaled(figures[key], share)
+        figures["electric"] = figures["electric"] | {"stall_a": scaled(figures["electric"]["stall_a"], share)}
         return figures
 
 
@@ -103,6 +106,7 @@ def servo_type(name: object, what: str = "type") -> ServoType:
     return found
 
 
-def _scaled(figure: Any, share: float) -> dict[str, Any]:
-    value = figure["value"] if isinstance(figure, dict) else figure
-    return {"value": round(share * value, 4), "measured": False}
+def scaled(figure: Any, share: float) -> dict[str, Any]:
+    """A figure of a sheet in proportion, as an assumption."""
+    given = figure if isinstance(figure, dict) else {"value": figure}
+    return {key: round(share * given[key], 4) for key in ("value", "sd") if key in given} | {"measured": False}

@@ -32,7 +32,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         ("--link", None, "name of the port to make, a symbolic link"),
         ("--control", None, "path of the control socket to make"),
         ("--urdf", "", "the arm; default: the picker"),
-        ("--servos", "", "its servo map; default: config/servos.yaml, or servos that fit another arm"),
+        ("--servos", "", "its servo map; default: that of a shipped arm, or servos that fit another one"),
         ("--servo-overlay", "", "differences from the servo map, for example config/servos.sim.yaml"),
         ("--plant-error", 0.0, "bound of the relative errors of the simulated arm"),
         ("--seed", 0, "of these errors, and of injected faults"),

@@ -84,6 +84,14 @@ def test_commands_run_beside_the_nodes_and_the_arm_goes_on_without_them():
     assert graph(Options(pick=True)).commands[-1].arguments == ["pick", "--listen", "--wait", "60"]
 
 
+def test_a_named_arm_with_servos_is_known_by_its_urdf_to_board_and_arm_alike():
+    made, urdf = graph(Options(arm="so101")), str(resource("urdf/so101.urdf"))
+    assert all(parameters(made, part)["urdf"] == urdf for part in PARTS) and urdf in made.board.arguments
+    assert "urdf" not in parameters(graph(Options(arm="picker")), "dynamics")
+    on_port = graph(Options(arm="so101", hardware="serial", port="/dev/ttyACM0"))
+    assert on_port.board is None and not any("assumed" in note for note in on_port.notes)
+
+
 @pytest.mark.parametrize(("chosen", "added"), [("", {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}), ("SUBNET", {})])
 def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(chosen, added):
     assert local_only({"ROS_AUTOMATIC_DISCOVERY_RANGE": chosen}) == added

@@ -12,6 +12,7 @@ from ros_graph import own_domain, running_graph, running_nodes
 from served_arm import Served
 
 from picker_dynamics.bringup import bringup
+from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 
@@ -28,9 +29,10 @@ def moved(run_picker, *words):
 
 
 @mark.long
-@mark.parametrize("name", any_arms.NAMES)
+@mark.parametrize("name", [*any_arms.NAMES, "shipped"])
 def test_an_arm_moves_from_its_urdf_alone(name, run_picker):
-    with Served(str(any_arms.urdf(name)), SERVOS if name == "four_joint" else "") as served:
+    urdf = resource("urdf/so101.urdf") if name == "shipped" else any_arms.urdf(name)
+    with Served(str(urdf), SERVOS if name == "four_joint" else "") as served:
         arm, own = served.session.arm.description, served.session.arm.servos
         chain = ChainKinematics(arm)
         target = np.round(chain.forward(own.home + 0.2 * (own.rest - own.home)), 4)

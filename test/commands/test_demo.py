@@ -17,6 +17,7 @@ from picker_dynamics.commands.demo import animation, measure
 from picker_dynamics.commands.demo import scene as scenes
 from picker_dynamics.estimation.closed_loop import Recording
 from picker_dynamics.resources import resource
+from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.scripting.steps import Payload
 from picker_dynamics.trajectory.straight_line import off_line
@@ -34,6 +35,16 @@ KEYS = {
 @fixture(scope="module")
 def scene():
     return scenes.load_scene(picker(), servos())
+
+
+@mark.parametrize("name", ["so100", "so101"])
+def test_other_arms_with_servos_pick_the_same_berries(name):
+    assert len(scenes.load_scene(*servo_arm.load(resource(f"urdf/{name}.urdf"))).picks) == 3
+
+
+def test_an_arm_that_takes_efforts_is_not_shown(run_picker):
+    code, _, complaints = run_picker("demo", "--arm", "rrp")
+    assert code == 5 and "arm rrp has torque-controlled joints: the demo is for servos" in complaints
 
 
 # -- the scene -----------------------------------------------------------------------------------------

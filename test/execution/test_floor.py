@@ -73,7 +73,9 @@ def test_from_below_the_arm_may_come_up_and_no_deeper():
 def test_the_picker_stands_and_the_arms_of_the_notes_do_not():
     floors = {"picker": standing_floor(picker(), servos().rest)}
     floors |= {
-        name: standing_floor(shipped_arm(name).description, shipped_arm(name).home) for name in arms.names() if name != "picker"
+        name: standing_floor(arm.description, arm.home)
+        for name, arm in zip(arms.names(), map(shipped_arm, arms.names()))
+        if arm.home is not None
     }
     assert floors.pop("picker") == (0.0, "") and len(floors) == 7
     assert all(height == OFF for height, _ in floors.values())

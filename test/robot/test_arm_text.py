@@ -33,7 +33,7 @@ def test_a_servo_map_with_grip_currents_and_unmeasured_figures_comes_back(overla
     assert_same(read(text_of(known)), known)
 
 
-@pytest.mark.parametrize("name", [one for one in arms.names() if one != arms.DEFAULT])
+@pytest.mark.parametrize("name", [one for one in arms.names() if shipped_arm(one).control == "torque"])
 def test_a_torque_controlled_arm_comes_back(name):
     arm = shipped_arm(name)
     back = read(text_of(Known(arm.description, torque=arm)))

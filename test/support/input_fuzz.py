@@ -95,11 +95,16 @@ def texts(*names: str) -> Callable[[Path], list[bytes]]:
 
 
 def servos_seed(folder: Path) -> list[bytes]:
-    """The shipped map, and the same with every figure written out."""
+    """The shipped map, the same with every figure written out, and with servos on a bus."""
     shipped = read_yaml(resource("config/servos.yaml"), "servo map")
     own = {key: value for key, value in shipped["defaults"].items() if key != "type"}
     full = shipped | {"defaults": servo_type(shipped["defaults"]["type"]).figures_at(6.0) | own}
-    return [*texts("config/servos.yaml")(folder), yaml.safe_dump(full).encode()]
+    defaults = full["defaults"] | {"p_gain": 16, "model_number": 777, "ticks": [0, 4095], "homing_offset": 3}
+    joints = {joint: entry | {"id": entry["channel"]} for joint, entry in full["joints"].items()}
+    return [
+        *texts("config/servos.yaml")(folder),
+        *(yaml.safe_dump(one).encode() for one in (full, full | {"defaults": defaults, "joints": joints})),
+    ]
 
 
 ANSWERS = b"""{supply_v: 6.0, base_mm: 60, servo: MG996R, material: printed, gripper: {servo: MG90S, open_deg: 50}, joints: [
@@ -107,6 +112,10 @@ ANSWERS = b"""{supply_v: 6.0, base_mm: 60, servo: MG996R, material: printed, gri
   {name: lift, axis: y, length_mm: 110, mass_g: 140, limits_deg: [-80, 80]},
   {name: out, axis: x, length_mm: 50, section_mm: 10, material: pla}]}
 """
+
+
+LEROBOT = b"""{"shoulder_pan": {"id": 1, "drive_mode": 0, "homing_offset": 12, "range_min": 740, "range_max": 3300},
+  "gripper": {"id": 6, "drive_mode": 1, "homing_offset": -1, "range_min": 2030, "range_max": 3500}}"""
 
 
 def csv_seed(_folder: Path) -> list[bytes]:
@@ -151,6 +160,7 @@ KINDS = {
     "servos": Kind(servos_seed, ".yaml", lambda path: servo_map.load(path, JOINTS)),
     "answers": Kind(lambda _folder: [ANSWERS], ".yaml", lambda path: written("own", read_design(read_yaml(path, "answers")))),
     "overlay": Kind(texts("config/servos.sim.yaml"), ".yaml", lambda path: servo_arm.load("", "", str(path))),
+    "lerobot": Kind(lambda _: [LEROBOT], ".json", lambda path: servo_arm.load(resource("urdf/so101.urdf"), "", path)),
     "arms": Kind(texts("config/arms.yaml"), ".yaml", lambda path: [arms.load(name, path) for name in arms.names(path)]),
     "scene": Kind(texts("config/scene.yaml"), ".yaml", lambda path: scene.read_scene(path, "base_link")),
     "session": Kind(session_seed, ".json", in_folder("session.json", read_session)),

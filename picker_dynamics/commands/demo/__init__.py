@@ -1,11 +1,11 @@
-"""``picker demo``: pick three berries with the virtual arm as a robot would, then measure what compensation was worth."""
+"""``picker demo``: pick three berries with a virtual arm as a robot would, then measure what compensation was worth."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import PickerError, refuse_if
 
 from .. import options as shared
 
@@ -16,7 +16,7 @@ def add_parser(commands) -> None:
     shared.add(
         demo, "--plant-error", type=shared.number(0.0, 0.5), help="how far the arm differs from its URDF, 0 to 0.5 (default 0)"
     )
-    shared.add(demo, "--seed", "--board", "--servo", "--view")
+    shared.add(demo, "--arm", "--seed", "--board", "--servo", "--view")
     demo.add_argument("--out", default="out/demo", help="folder for figures, pick.gif and summary.json")
     demo.set_defaults(run=run)
 
@@ -39,13 +39,17 @@ def run(options) -> int:
     from .measure import MODES, measured
     from .picking import pick_all
 
+    same = {name: getattr(options, name) for name in ("arm", "board", "plant_error", "seed", "servo", "view")}
+    bringing = Options(scene=str(scene.SURROUNDINGS), **same)
+    refuse_if(
+        bringing.torque_controlled, f"arm {options.arm} has torque-controlled joints: the demo is for servos", "arm", options.arm
+    )
     out = Path(options.out)
     log = out / "nodes.log"
-    arm, servos = servo_arm.load(overlay=options.servo)
+    arm, servos = servo_arm.load(bringing.servo_urdf, overlay=options.servo)
     tour = scene.load_scene(arm, servos)
-    same = {name: getattr(options, name) for name in ("board", "plant_error", "seed", "servo", "view")}
     try:
-        summary = pick_all(tour, Equipment(arm, servos), Options(scene=str(scene.SURROUNDINGS), **same), log)
+        summary = pick_all(tour, Equipment(arm, servos), bringing, log)
     except PickerError:
         if log.exists():
             print(f"the log of the arm's process: {log}")

@@ -27,7 +27,7 @@ from picker_dynamics.sim.control_socket import BoardControl
 from .. import options as shared
 from .scene import Scene
 
-BRINGUP_S, AGAIN_S = 60.0, 3.0
+BRINGUP_S, AGAIN_S, BEYOND_RAD = 60.0, 3.0, 0.2
 
 
 def pick_all(scene: Scene, known: Equipment, options: Options, log: Path) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def pick_all(scene: Scene, known: Equipment, options: Options, log: Path) -> dic
             try:
                 for number in range(len(scene.picks)):
                     found["picks"].append(picked(number, scene, arm, board))
-                found["refused"] = refusal_of(client)
+                found["refused"] = refusal_of(client, known)
                 again(arm.home)
             except PickerError as error:
                 found["faults"].append(str(error))
@@ -111,11 +111,14 @@ def again(motion: Callable[[], object]) -> None:
         motion()
 
 
-def refusal_of(client: RemoteSession) -> dict[str, Any]:
-    """Ask on purpose for what no servo can hold: the stretched arm."""
+def refusal_of(client: RemoteSession, known: Equipment) -> dict[str, Any]:
+    """Ask on purpose for what cannot be: the stretched arm, or where servos can hold that, all joints beyond their limits."""
+    pose, unit = np.zeros(known.description.n), "N·m"
+    if (np.abs(known.model().gravity(pose)) <= known.limits.hold_share * known.limits.full).all():
+        pose, unit = known.description.upper + BEYOND_RAD, "rad"
     try:
-        client.move_through([4.0], [np.zeros(len(client.joint_names))])
+        client.move_through([4.0], [pose])
     except GoalRefusedError as refusal:
-        print(f"asked for full reach on purpose: {refusal}", flush=True)
-        return {"joint": refusal.subject, "value": refusal.value, "limit": refusal.limit, "unit": "N·m"}
-    raise PickerError("the validator let a goal pass that asks for full reach")
+        print(f"asked for the impossible on purpose: {refusal}", flush=True)
+        return {"joint": refusal.subject, "value": refusal.value, "limit": refusal.limit, "unit": unit}
+    raise PickerError("the validator let a goal pass that cannot be")
