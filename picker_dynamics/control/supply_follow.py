@@ -47,16 +47,17 @@ class SupplyFollower:
     """Estimate of what the source of the servos' supply gives without load.
 
     Args:
-        servos: the servo map: whether it is measured, and what it should be.
+        servos: the servo map: whether a board measures it, and what it should be.
+        measured: the servos measure it themselves.
 
     Attributes:
         source: u_0, share of the nominal voltage; 1 where it is not known.
         problem: why the nominal voltage is assumed though the board measures one; '' where it is not.
     """
 
-    def __init__(self, servos: ServoMap):
+    def __init__(self, servos: ServoMap, measured: bool = False):
         self.source, self.problem = 1.0, ""
-        self._nominal_v = servos.supply_v if servos.measures_supply else None
+        self._nominal_v = servos.supply_v if measured or servos.measures_supply else None
         self._drain = servos.model.drain
         self._wanted, self._known = 1.0, False
 

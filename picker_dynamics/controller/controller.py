@@ -128,7 +128,7 @@ class Controller:
             return Cycle(now_s, state, Tick(None, ()))
         self._synchronise(now_s)
         self._take_supply(now_s)
-        tick, self.execution.sent.delay_s = Tick(None, ()), self.law.delay_s(state) if self.active else 0.0
+        tick, self.execution.sent.delay_s = Tick(None, ()), self.law.delay_s(state, now_s) if self.active else 0.0
         if self._is_due(now_s):
             tick = self.execution.tick(now_s, lambda: state, self.watched)
         if tick.hits is not None and self.active:  # the outputs drop what they have been sent, and brake harder than a plan may

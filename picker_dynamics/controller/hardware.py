@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.session import Outputs
 from picker_dynamics.board.torque_session import TorqueSession
+from picker_dynamics.bus.bus_session import BusSession
 from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.robot.model import Array, DynamicsModel
@@ -32,7 +33,7 @@ class Command:
 
 
 class Hardware(Protocol):
-    """A kind of hardware: ``ServoBoard``, ``SimulatedTorqueArm``."""
+    """A kind of hardware: ``ServoBoard``, ``BusServos``, ``SimulatedTorqueArm``."""
 
     @property
     def session(self) -> Outputs:
@@ -40,7 +41,11 @@ class Hardware(Protocol):
 
     @property
     def takes_efforts(self) -> bool:
-        """Whether it takes efforts, and measures its joints; else it takes set-points, and its joint states are modelled."""
+        """Whether it takes efforts; else it takes set-points."""
+
+    @property
+    def measures(self) -> bool:
+        """Whether it measures its joints; else their states are modelled."""
 
     @property
     def source(self) -> float:
@@ -59,7 +64,7 @@ class Hardware(Protocol):
 class ServoBoard:
     """Board behind a ``session``; joint states are modelled, as hobby servos give no feedback."""
 
-    takes_efforts = False
+    takes_efforts = measures = False
 
     def __init__(self, session: HardwareSession):
         self.session = session
@@ -84,6 +89,32 @@ class ServoBoard:
         self.session.set_model(model)
 
 
+class BusServos:
+    """Servos on a bus behind a ``session``; they take set-points, which act at once, and measure their joints."""
+
+    takes_efforts, measures = False, True
+
+    def __init__(self, session: BusSession):
+        self.session = session
+
+    @property
+    def source(self) -> float:
+        return self.session.measured.supply.source
+
+    def read(self, now_s: float) -> ArmState | None:
+        self.session.tick(now_s)
+        measured = self.session.measured
+        return None if self.session.held is None else ArmState(measured.sample_s, measured.q, measured.v)
+
+    def write(self, command: Command, now_s: float) -> bool:
+        if command.setpoint is None:
+            raise InputError("bus servos take set-points, not efforts", subject="setpoint")
+        return self.session.command(command.setpoint, now_s)
+
+    def set_model(self, model: DynamicsModel) -> None:
+        """Nothing to do: the servos measure where they are."""
+
+
 CATCH_UP_S = 0.5
 """After a longer pause of this process the simulation goes on from now [s]."""
 
@@ -97,7 +128,7 @@ class SimulatedTorqueArm:
         now_s: time of the clock [s] at which the plant is now.
     """
 
-    takes_efforts, source = True, 1.0
+    takes_efforts, measures, source = True, True, 1.0
 
     def __init__(self, plant: TorquePlant, session: TorqueSession, now_s: float):
         self.plant, self.session, self.now_s, self.skipped_s = plant, session, now_s, 0.0

@@ -1,27 +1,35 @@
 """Laws of the control loop: what the joints are commanded for a reference; compensated set-points, or computed torque.
 
-reference -> Compensator -> servo set-point                     ServoLaw
+reference -> Compensator -> servo set-point                     ServoLaw, BusLaw
 reference, measured state -> TorqueLoop -> effort               TorqueLaw
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
+import numpy as np
+
 from picker_dynamics.board.session import Outputs
+from picker_dynamics.bus.goal_sender import PAUSE_S
 from picker_dynamics.control.compensation import NONE, Compensator
 from picker_dynamics.control.laws.law import Reference as LawReference
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal_tracking import ArmState
 from picker_dynamics.execution.motion import Reference
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import Array, DynamicsModel
 
 from .hardware import Command
 
 LONGEST_STEP_S = 0.1
 """A gap between references counts as this much time at the most, so that no fade is skipped [s]."""
+
+RAMP_S = 0.25
+"""In so long references go on at their own pace after a stall [s]."""
 
 
 class ServoLaw:
@@ -60,7 +68,7 @@ class ServoLaw:
                 value=mode,
             )
 
-    def delay_s(self, state: ArmState | None) -> float:
+    def delay_s(self, state: ArmState | None, now_s: float) -> float:
         """Delay with which references hold [s]: that of the board shows in the modelled state."""
         return 0.0
 
@@ -82,6 +90,35 @@ class ServoLaw:
         return Command(reference.time_s, tau, setpoint)
 
 
+class BusLaw(ServoLaw):
+    """Compensated set-points of servos that hold their last goal: after a stall of this process references go on where it was."""
+
+    def __init__(self, compensator: Compensator):
+        super().__init__(compensator)
+        self._delay_s, self._rate, self._now_s = 0.0, 1.0, -math.inf
+        self._q: Array | None = None
+
+    def delay_s(self, state: ArmState | None, now_s: float) -> float:
+        """Delay with which references hold, because of stalls [s]."""
+        dt, self._now_s = now_s - self._now_s, now_s
+        if math.isfinite(dt):
+            self._rate = 0.0 if dt > PAUSE_S else min(self._rate + dt / RAMP_S, 1.0)
+            self._delay_s += (1.0 - self._rate) * dt
+        return self._delay_s
+
+    def start(self, session: Outputs) -> None:
+        super().start(session)
+        self._delay_s, self._rate, self._now_s = 0.0, 1.0, -math.inf
+
+    def command(self, reference: Reference | None, state: ArmState | None) -> Command | None:
+        if reference is None:
+            return None
+        if not reference.v.any() and self._q is not None and np.array_equal(reference.q, self._q):
+            self._delay_s, self._rate = 0.0, 1.0  # at rest nothing is late
+        self._q, rate = reference.q, self._rate
+        return super().command(replace(reference, v=rate * reference.v, a=rate**2 * reference.a), state)
+
+
 class TorqueLaw:
     """Computed torque from the measured state; a reference counts from the time at which it holds."""
 
@@ -95,7 +132,7 @@ class TorqueLaw:
         model: DynamicsModel = self.loop.model
         return model
 
-    def delay_s(self, state: ArmState | None) -> float:
+    def delay_s(self, state: ArmState | None, now_s: float) -> float:
         """Delay with which references hold, because of stalls [s]."""
         return 0.0 if state is None else self.loop.references.delay_s(state.time_s)
 

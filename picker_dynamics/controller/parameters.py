@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from picker_dynamics.board.link import BAUD
+from picker_dynamics.bus.dialects import DIALECTS
 from picker_dynamics.control.compensation import MODES
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.collision import LARGEST_MARGIN_M, MARGIN_M
@@ -46,13 +48,14 @@ TORQUE_ARM = (
 )
 
 
-def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Tolerances) -> tuple[Setting, ...]:
+def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Tolerances, bus: bool = False) -> tuple[Setting, ...]:
     """Settings of reference, limits and collisions of ``arm``; names as joint_trajectory_controller has them.
 
     Args:
         servos: its joints are servos; else they take efforts.
         floor_z: default height of the floor [m].
         shipped: default tolerances.
+        bus: its servos are on a bus: they take a set-point at once, and hold it.
     """
     joints = zip(arm.joint_names, arm.position_units, shipped.path[0].tolist(), shipped.goal[0].tolist())
     return (
@@ -60,10 +63,10 @@ def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Toler
             "rate_hz",
             100.0,
             "rate of the reference; of torque-controlled arms up to 500 [Hz]",
-            10.0,
+            50.0 if bus else 10.0,
             SERVO_RATE_HZ if servos else 500.0,
         ),
-        at_start("lead_s", 0.06, "how long before it holds a reference is sent [s]", 0.0, 0.5),
+        at_start("lead_s", 0.0 if bus else 0.06, "how long before it holds a reference is sent [s]", 0.0, 0.5),
         at_start(
             "max_deceleration",
             4.0,
@@ -177,8 +180,12 @@ def bandwidth(default: float) -> Setting:
     return at_start("bandwidth", default, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", 0.1, 500.0)
 
 
+BUS = at_start(
+    "bus", "", "registers of servos on a bus, that measure: sts or scs; empty: hobby servos on a board", choices=("", *DIALECTS)
+)
+
 SERVO_BOARD = (
-    at_start("port", "/dev/ttyACM0", "serial port of the board"),
+    at_start("port", "/dev/ttyACM0", "serial port of the board, or the bus"),
     at_start("baud", BAUD, "speed of the port [bit/s]", 9600, 2_000_000),
     at_start("state_rate_hz", 50.0, "rate of joint_states [Hz]", 1.0, 200.0),
     Setting(
@@ -196,6 +203,12 @@ SERVO_BOARD = (
     Setting(
         "on_overheat", "warn", "what happens at that limit: warn, or stop (which latches, and holds)", choices=("warn", "stop")
     ),
+)
+
+SERVO_BUS = tuple(
+    replace(one, default=1_000_000) if one.name == "baud" else one
+    for one in SERVO_BOARD
+    if one.name not in ("state_source", "ambient_c", "temperature_limit_c", "on_overheat")  # the servos measure, and watch it
 )
 
 SIMULATED_TORQUE_ARM = (

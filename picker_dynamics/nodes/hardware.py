@@ -51,8 +51,9 @@ class Hardware:
         self._state_out = node.create_publisher(JointState, "joint_states", 10)
         self._status_out = node.create_publisher(DiagnosticStatus, "hardware/status", LATCHED)
         self._held_out = node.create_publisher(JointState, "hardware/held_pose", LATCHED)
-        if isinstance(self.outputs, HardwareSession):
+        if arm.servos is not None:
             self._source_out = node.create_publisher(Float64, "hardware/supply", LATCHED)
+        if isinstance(self.outputs, HardwareSession):
             self.outputs.link.on_refused = lambda error: self._complain(f"set-point refused by the board: {error}")
             topic, refuse = "robot_description", lambda error: self._take_description(str(error))
             hear_stream(node, String, topic, self._on_description, LATCHED, DESCRIPTION_BYTES, refuse)

@@ -14,6 +14,7 @@ import numpy as np
 from picker_dynamics.board.command_timing import CommandTiming
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.session import Routine, State
+from picker_dynamics.bus.bus_session import BusSession
 from picker_dynamics.controller.controller import Cycle
 from picker_dynamics.controller.laws import ServoLaw
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
@@ -186,10 +187,22 @@ class Report:
         yield f"{DYNAMICS}: cross-check", OK, f"two models of {self._name} agree to {worst:.1e}", agree
         if isinstance(outputs, HardwareSession):
             yield from self._board(outputs)
+        elif isinstance(outputs, BusSession):
+            yield from self._bus(outputs)
         else:
             figures = {f"commands_{what}": getattr(outputs, what) for what in ("taken", "not_active", "saturated")}
             yield f"{HARDWARE}: drives", self.level, outputs.problem or outputs.state.value, figures
             yield f"{HARDWARE}: joint state", OK, "measured", {"provenance": "measured"}
+
+    def _bus(self, session: BusSession) -> Iterator[Part]:
+        """Parts of servos on a bus."""
+        found = session.measured
+        figures = {f"commands_{key}": count for key, count in vars(session.sender.counts).items()}
+        for what, values in (("volt", found.volts), ("celsius", found.celsius), ("lost", found.lost)):
+            figures |= {f"{what}.{name}": one for name, one in zip(session.joint_names, values.tolist())}
+        yield f"{HARDWARE}: bus", self.level, session.problem or session.state.value, figures
+        level, message = (STALE, "not connected") if session.state is State.OFFLINE else (OK, "measured")
+        yield f"{HARDWARE}: joint state", level, message, {"provenance": "measured"}
 
     def _board(self, session: HardwareSession) -> Iterator[Part]:
         """Parts of a servo board."""

@@ -14,14 +14,17 @@ from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.link import Link, Port, SerialPort
 from picker_dynamics.board.session import Outputs, State
 from picker_dynamics.board.torque_session import TorqueSession
+from picker_dynamics.bus.bus_session import BusSession
+from picker_dynamics.bus.dialects import DIALECTS
+from picker_dynamics.bus.transport import FeetechBus
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.connection import Connection
 from picker_dynamics.controller.controller import Controller, Cycle
-from picker_dynamics.controller.hardware import Hardware, ServoBoard, SimulatedTorqueArm
-from picker_dynamics.controller.laws import Law, ServoLaw, TorqueLaw
+from picker_dynamics.controller.hardware import BusServos, Hardware, ServoBoard, SimulatedTorqueArm
+from picker_dynamics.controller.laws import BusLaw, Law, ServoLaw, TorqueLaw
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE, load_arm
 from picker_dynamics.controller.settings import Setting, Settings
 from picker_dynamics.controller.surroundings import Surroundings
@@ -98,7 +101,12 @@ class RunningArm:
         limits, shipped, rest, home = _bounds(self.known)
         self.poses = rest, home
         floor_z, why_no_floor = standing_floor(arm, rest)
-        control.declare(*parameters.controller(arm, self.servos is not None, floor_z, shipped))
+        if torque is None:
+            hardware.declare(parameters.BUS)
+        on_bus = torque is None and bool(hardware["bus"])
+        if on_bus and passive:
+            raise ConfigurationError("servos on a bus take commands of this arm's own controller alone: start arm", "bus")
+        control.declare(*parameters.controller(arm, self.servos is not None, floor_z, shipped, on_bus))
         self.gripper = _gripper(control, arm, self.servos)
         dynamics.declare(*parameters.PAYLOAD)
         self.model_of = partial(lagrangian.analytic_model, arm, armature)
@@ -109,7 +117,8 @@ class RunningArm:
         self.worker = Worker() if plans_beside else None
         self.connection: Connection | None = None
         self.plant: TorquePlant | None = None
-        board, law = self._servo_board(open_port) if torque is None else self._torque_arm(torque)
+        make = self._servo_bus if on_bus else self._servo_board
+        board, law = make(open_port) if torque is None else self._torque_arm(torque)
         rate_hz, deceleration = control["rate_hz"], control["max_deceleration"]
         timing = Timing(rate_hz, control["lead_s"], max(1, round(rate_hz / control["action_monitor_rate"])))
         execution = Execution(arm, Limits(limits, self.model_of()), timing, deceleration, worker=self.worker or at_once)
@@ -143,6 +152,18 @@ class RunningArm:
         law = Compensator(self.model, servos, dynamics["compensation"], dynamics["fade_s"], dynamics["payload.transition_s"])
         return ServoBoard(session), ServoLaw(law)
 
+    def _servo_bus(self, open_port: Callable[[str, int], Port]) -> tuple[Hardware, Law]:
+        servos, dynamics, hardware = self.servos, self.settings[DYNAMICS], self.settings[HARDWARE]
+        assert servos is not None
+        dynamics.declare(*parameters.SERVO_DYNAMICS)
+        hardware.declare(*parameters.SERVO_BUS)
+        dialect = DIALECTS[hardware["bus"]]
+        bus = FeetechBus(hardware["port"], hardware["baud"], dialect.sync_reads, self.clock, open_port)
+        session = BusSession(bus, dialect, servos, clock=self.clock)
+        self.connection = Connection(session, hardware["port"])
+        law = Compensator(self.model, servos, dynamics["compensation"], dynamics["fade_s"], dynamics["payload.transition_s"])
+        return BusServos(session), BusLaw(law)
+
     def _torque_arm(self, arm: arms.Arm) -> tuple[Hardware, Law]:
         from picker_dynamics.sim.torque_plant import TorquePlant  # here, so that without MuJoCo it ends with one line
 
@@ -165,7 +186,7 @@ class RunningArm:
     @property
     def provenance(self) -> str:
         """Where joint states come from: measured or modelled."""
-        return "measured" if self.controller.hardware.takes_efforts else "modelled"
+        return "measured" if self.controller.hardware.measures else "modelled"
 
     @property
     def period_s(self) -> float:
@@ -226,7 +247,7 @@ class RunningArm:
             remarks.append(f"lowered to the pose: {', '.join(arm.joint_names[j] for j in approach.joints)}")
         elif approach is not None and approach.wanted:
             remarks.append(approach.text(arm.joint_names))
-        if self.servos is not None:
+        if self.servos is not None and not self.controller.hardware.measures:
             bounds = None if approach is None else approach.bounds
             off_m = tip_uncertainty(model, self.servos, motion.trajectory.end, bounds)
             remarks.append(f"modelled, not measured: the tip within {1e3 * off_m:.0f} mm if nothing holds it back")
@@ -247,10 +268,10 @@ class RunningArm:
             self.connection.open()
 
     def connect(self, give_up_s: float = math.inf) -> None:
-        """Connect to the board here and now; errors as ``HardwareSession.connect``."""
-        assert isinstance(self.outputs, HardwareSession) and self.connection is not None
-        self.outputs.cancelled.clear()
-        self.outputs.connect(give_up_s)
+        """Connect to the board or bus here and now; errors as ``HardwareSession.connect``."""
+        assert self.connection is not None
+        self.connection.session.cancelled.clear()
+        self.connection.session.connect(give_up_s)
         self.connection.wanted = self.worker is not None  # a lost one is looked for again, but on virtual time
 
     def disconnect(self) -> None:

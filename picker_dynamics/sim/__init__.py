@@ -1,6 +1,6 @@
-"""The simulated arm and boards: MuJoCo from the same URDF, a virtual board that speaks the real protocol, and the real firmware
-on a simulated Uno.  Imports ``robot``, ``board`` and ``files``; knows no dynamics and no control of ours (of the servo
-it has `robot`'s model).
+"""The simulated arm, boards and bus: MuJoCo from the same URDF, a virtual board that speaks the real protocol, the real firmware
+on a simulated Uno, and bus servos with their registers.  Imports ``robot``, ``board``, ``bus`` and ``files``; knows no dynamics
+and no control of ours (of the servo it has `robot`'s model).
 """
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "avr_uno",
     "board",
     "board_in_memory",
+    "bus_in_memory",
     "control_socket",
     "firmware_core",
     "mujoco_arm",

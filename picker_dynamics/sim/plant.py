@@ -132,6 +132,7 @@ class Plant(MujocoArm):
         self._dry = [0.0] * self.n
         self._held_back = self._friction + self.servo.coulomb
         self._slick = self.servo.frictionless and not self._held_back.any()
+        self._most: np.ndarray | None = None
         m.jnt_solref[:], m.jnt_solimp[:] = _STIFF_CONSTRAINT
         for index, joint, servo in zip(self._joint, self.description.movable, self.servo_map.servos):
             if joint.type != "continuous":
@@ -161,6 +162,11 @@ class Plant(MujocoArm):
         self._supply = np.asarray(source)
         self.wake()
 
+    def limit_torque(self, share: ArrayLike) -> None:
+        """Limit the motors, from now on, to the shares ``share`` (n,) of what they give at stall."""
+        self._most = np.asarray(share) * self.servo.motor_stall
+        self.wake()
+
     # --- motion -----------------------------------------------------------------------------------
 
     def step(self, pulses_us: Iterable[float | None] | None = None) -> None:
@@ -187,7 +193,7 @@ class Plant(MujocoArm):
     def _step(self) -> None:
         """One ``dt``: spring and friction act during it; damping is MuJoCo's, implicit."""
         m, d, own = self._m, self._d, self._own
-        spring = self.servo.spring_torque(self._aim, d.qpos[self._q_index], self._supply) * self._live
+        spring = self._spring(d.qpos[self._q_index])
         d.qfrc_applied[own] = spring
         if self._slick:
             if not self.servo.stiff_supply:
@@ -206,6 +212,11 @@ class Plant(MujocoArm):
         self._dry = dry_friction(free.tolist(), self._rows, bound.tolist(), self._dry)
         d.qfrc_applied[own] = spring + self._dry
         mujoco.mj_step2(m, d)
+
+    def _spring(self, q: np.ndarray) -> np.ndarray:
+        """Torque of the springs at ``q``, (n,) [N·m]; 0 where relaxed."""
+        spring: np.ndarray = self.servo.spring_torque(self._aim, q, self._supply) * self._live
+        return spring if self._most is None else np.clip(spring, -self._supply * self._most, self._supply * self._most)
 
     def _look_at_inertia(self) -> None:
         """How velocities answer to torques that act for one ``dt``: while the arm rests that does not change."""
@@ -249,10 +260,15 @@ class Plant(MujocoArm):
     @property
     def torque(self) -> np.ndarray:
         """Torque of the servos on the joints now, (n,) [N·m], damping included; 0 where relaxed."""
-        motor = self.servo.motor_torque(self._aim, self.q, self.v, self._supply) * self._live
+        motor = self._spring(self.q) - self._emf * self.v
         gears = self.servo.friction(motor)
         torque: np.ndarray = motor + self._dry * gears / np.maximum(gears + self._friction, 1e-12)  # the rest is the URDF's
         return torque
+
+    @property
+    def spring(self) -> np.ndarray:
+        """Torque of the motors before what speed takes of it, (n,) [N·m]: their duty, as torque at stall."""
+        return self._spring(self.q)
 
     @property
     def supply(self) -> float:
