@@ -128,7 +128,7 @@ class Controller:
             return Cycle(now_s, state, Tick(None, ()))
         self._synchronise(now_s)
         self._take_supply(now_s)
-        tick, self.execution.sent.delay_s = Tick(None, ()), self.law.delay_s(state, now_s) if self.active else 0.0
+        tick, self.execution.sent.delay_s = Tick(None, ()), self._delay_s(now_s, state) if self.active else 0.0
         if self._is_due(now_s):
             tick = self.execution.tick(now_s, lambda: state, self.watched)
         if tick.hits is not None and self.active:  # the outputs drop what they have been sent, and brake harder than a plan may
@@ -143,6 +143,11 @@ class Controller:
             self.execution.tell(EventKind.PROBLEM, f"command not sent: {error}", error=error)
             return Cycle(now_s, state, tick)
         return Cycle(now_s, state, tick, command, sent)
+
+    def _delay_s(self, now_s: float, state: ArmState | None) -> float:
+        """Delay with which references hold [s]; states are a bit old, now more, now less, and no reference goes back in time."""
+        before_s = now_s if self.newest is None else self.newest.now_s
+        return min(self.law.delay_s(state, now_s), self.execution.sent.delay_s + now_s - before_s)
 
     def _is_due(self, now_s: float) -> bool:
         """Whether the next reference is due: in each cycle of servos; at its own rate where efforts answer measured states."""

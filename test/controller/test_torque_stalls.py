@@ -25,11 +25,25 @@ REACHED = 0.02
 """Goal tolerance of config/arms.yaml."""
 
 
+class UnevenTime(VirtualTime):
+    """Clock of a loop whose cycles come at times that no step of the plant divides."""
+
+    def __init__(self, seed: int):
+        super().__init__()
+        self._now_s, self._rng = 0.0, np.random.default_rng(seed)
+
+    def now(self) -> float:
+        return self._now_s
+
+    def run(self, seconds: float) -> None:
+        self._now_s += seconds * self._rng.uniform(0.8, 1.2)
+
+
 class Rig:
     """A ``RunningArm`` of joints that take efforts, and what the true arm did in each step of its plant."""
 
-    def __init__(self, name: str):
-        self.known, self.clock = shipped_arm(name), VirtualTime()
+    def __init__(self, name: str, clock: VirtualTime | None = None):
+        self.known, self.clock = shipped_arm(name), clock or VirtualTime()
         self.clock.run(PERIOD_S)
         settings = parameters.settings({"trajectory_controller": {"control": "torque", "tip_speed_limit": self.known.tip_speed}})
         known = Known(self.known.description, None, self.known)
@@ -134,3 +148,17 @@ def test_after_a_stall_a_motion_is_cancelled_as_soon_as_without_one():
         assert answers[0].outcome is Outcome.CANCELED
         ways.append(np.abs(rig.q[-1] - at).max() / speed)
     assert 0.1 < ways[1] < 1.05 * ways[0]
+
+
+@mark.parametrize("seed", range(40 if LONG else 4))
+def test_cycles_at_uneven_times_after_a_stall_are_no_step_back_of_the_reference(seed):
+    """The plant's time lags that of the clock by less than its step, and references are delayed by the plant's."""
+    rig, rng = Rig("rrp", UnevenTime(seed)), np.random.default_rng(seed)
+    answers = rig.move(TARGET)
+    rig.run(0.4)
+    for _ in range(25):
+        rig.run(PERIOD_S)
+        rig.run(rng.uniform(0.0, 30 * PERIOD_S), stalls=True)
+    while not answers:
+        rig.run(PERIOD_S)
+    assert answers[0].outcome is Outcome.SUCCEEDED, answers[0].text
