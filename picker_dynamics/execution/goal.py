@@ -41,6 +41,9 @@ HAIR = 1e-3
 JOINS_S = 0.3, 0.6, 1.2
 """When an arm that moves, or is a little off, may join a dense goal [s]."""
 
+DENSE_S = 0.05
+"""A goal whose first point comes so soon is dense [s]: an arm at rest that is off there need not pass it."""
+
 SHORTEST_S, SHORTEST_S_M = 0.8, 1.0
 """A motion asks for this duration, or for so long for each metre of its tip's way; the controller slows it to what tip speed and
 torque allow, but at most tenfold."""
@@ -144,7 +147,7 @@ class ParsedGoal:
         most = int(np.append(np.flatnonzero(gaps >= JOINS_S[0]), len(gaps) - 1)[0])
         if not np.any(start[1:]):
             speed = np.abs(np.diff(self.positions, axis=0) / gaps[1:, None]).max(initial=0.0)
-            most *= bool(0.0 < gaps[0] and speed * gaps[0] < away <= START_TOLERANCE)
+            most *= bool(0.0 < gaps[0] <= DENSE_S and speed * gaps[0] < away <= START_TOLERANCE)
         if not most:
             return [self]
         goal = self if self.velocities is not None else replace(self, velocities=_velocities(self.times_s, self.positions, start))
