@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.board.session import Routine
+from picker_dynamics.board.stamp_clock import clocks_apart_s
 from picker_dynamics.controller.parameters import CONTROLLER
 from picker_dynamics.controller.settings import Settings
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
@@ -73,7 +74,7 @@ class ServedSession:
             "hardware": asdict(self._report.hardware_status()),
             "controller": asdict(self._report.controller_status()),
             "payload": [self._arm.controller.payload.mass, *self._arm.controller.payload.com],
-            "ahead_s": time.time() - self._arm.clock.now(),
+            "ahead_s": clocks_apart_s(self._arm.clock.now, time.time)[0],
         }
 
     def diagnostics(self) -> list[dict[str, Any]]:

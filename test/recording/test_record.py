@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from small_urdfs import random_arm
 from waiting import until
 
+from picker_dynamics.board.stamp_clock import clocks_apart_s
 from picker_dynamics.commands.cli import main
 from picker_dynamics.controller import parameters
 from picker_dynamics.controller.settings import Settings, given
@@ -58,7 +59,7 @@ def test_what_a_running_arm_does_is_recorded(arm, tmp_path, capsys):
     assert arm_text.read(found.told).description.joint_names == found.joint_names
     sent = {one.state.time_s: one for one in cycles}
     assert len(found.state) > 5 and abs(found.state.t[-1] - time.time()) < 30.0
-    ahead_s = time.time() - arm.clock.now()
+    ahead_s, _ = clocks_apart_s(arm.clock.now, time.time)
     for t, q, tau in zip(found.state.t, found.state.values, found.state_torque.values):
         nearest = sent[min(sent, key=lambda one: abs(one + ahead_s - t))]
         assert_allclose(q, nearest.state.q, atol=1e-12)
