@@ -17,9 +17,11 @@ from pathlib import Path
 
 from picker_dynamics.errors import DescriptionError
 from picker_dynamics.robot import description
+from picker_dynamics.robot.assumed_servos import require_limits
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.lint import Finding, lint, raised_moments
 from picker_dynamics.robot.serial_arm import serial_arm
+from picker_dynamics.robot.servo_arm import assumes
 
 from . import lagrangian
 from .cross_check import LIMIT, compare
@@ -93,10 +95,14 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
 
     findings = lint(arm)
     comparisons: dict[str, dict[str, float]] = {}
+    notes: list[str] = []
     try:
-        notes = list(serial_arm(arm).notes if arm.n else ())
+        driven = serial_arm(arm) if arm.n else arm
+        notes += driven.notes
+        if assumes(driven):
+            require_limits(driven)
     except DescriptionError as error:  # its models may be sound all the same
-        notes = [f"it cannot be driven: {error}"]
+        notes.append(f"it cannot be driven: {error}")
     if bare := [link.name for link in arm.links.values() if link.visuals and not link.collisions]:
         notes.append(f"no collision shapes: what is drawn counts of {', '.join(bare)}")
     notes += [

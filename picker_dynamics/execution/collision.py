@@ -173,6 +173,7 @@ class CollisionCheck:
         if pair.a.name == PAYLOAD:
             distance, kept = (x - payload_radius(motion.model.payload_mass) for x in (distance, kept))
         (which, other), time_s = pair.names, float(times[sample])
+        pose_m = float(model.near[p])
         near = f"come within {1e3 * distance:.0f} mm of {other}"
         if distance <= 0.0:
             near = f"hit {other}, {-1e3 * distance:.0f} mm deep"
@@ -180,6 +181,8 @@ class CollisionCheck:
         beside = kept - self.margin_m
         margin = [f"{1e3 * self.margin_m:.0f} mm (collision.margin)"] if self.margin_m else []
         margin += [f"{1e3 * beside:.0f} mm that the tip is uncertain by"] if beside >= 5e-4 else []
+        if pose_m < kept:
+            kept, margin = pose_m, [f"{1e3 * pose_m:.1f} mm, as at home or at rest"]
         text = f"{which} would {near}{when}" + ("; kept are " + " and ".join(margin) if margin else "")
         return Usage(1.0 + SHARE_PER_M * lacks, which, distance, kept, time_s, text)
 

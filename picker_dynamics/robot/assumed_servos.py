@@ -7,18 +7,20 @@
     speed          half as much again as the URDF's, without load; less where the motor would then hardly damp the joint's swing
 
 Friction and play are those of config/servos.sim.yaml, in proportion, or none.  Home is the middle of the limits, or the nearest
-pose to it with every joint above the plane of the root; rest is one that bears little, on a straight way from there.
+pose to it with every joint above the plane of the root; rest is one that bears little, on a straight way from there on which
+the arm comes no nearer to itself.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from picker_dynamics.errors import DescriptionError
+from picker_dynamics.errors import DescriptionError, MissingDependencyError
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import resource
 
@@ -63,6 +65,10 @@ DEADBAND, ROTOR_SHARE = 0.08, 0.02
 PEAK_SHARE, HOLD_SHARE = 0.8, 0.6
 """Of stall torque, along a motion and where it ends."""
 
+APART_M, ROUNDED_M = 0.03, 1e-4
+"""A rest pose and the way there keep this between links, for the margin and what servos give, or what home leaves but for what
+distances are rounded by [m]."""
+
 POSES, SEED = 400, 1
 ON_THE_WAY = np.linspace(0.0, 1.0, 21)[:, None, None]
 
@@ -71,12 +77,9 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
     """A servo for each joint, of that kind; the same for the same arm each time.
 
     Raises:
-        DescriptionError: a joint without a velocity limit.
+        DescriptionError: a joint that ``require_limits`` refuses.
     """
-    for joint in arm.movable:
-        if math.isinf(joint.velocity):
-            why = "has no velocity limit: how fast it may move is not known; write <limit velocity=… effort=…>"
-            raise DescriptionError(f"joint {joint.name} {why}", joint.name, joint.velocity)
+    require_limits(arm)
     q, gravity = _held(arm, arm.middle)
     inertia = driven_inertia(arm, q)
     lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
@@ -95,6 +98,21 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
         )
     )
     return simulated(ServoMap(servos, FRAME_S, QUANTUM_US), kind, arm)
+
+
+def require_limits(arm: ArmDescription) -> None:
+    """Require that servos can be assumed.
+
+    Raises:
+        DescriptionError: a joint without a velocity limit, or with an effort limit of 0.
+    """
+    for joint, unit in zip(arm.movable, arm.effort_units):
+        if math.isinf(joint.velocity):
+            why = "has no velocity limit: how fast it may move is not known; write <limit velocity=… effort=…>, or a servo map"
+            raise DescriptionError(f"joint {joint.name} {why}", joint.name, joint.velocity)
+        if joint.effort == 0.0:
+            why = f"has an effort limit of 0 {unit}: write the motor's stall torque, <limit effort=…>, or a servo map"
+            raise DescriptionError(f"joint {joint.name} {why}", joint.name, joint.effort)
 
 
 def simulated(servos: ServoMap, kind: str, arm: ArmDescription) -> ServoMap:
@@ -196,4 +214,20 @@ def _home_and_rest(arm: ArmDescription, q: Array, shares: Array) -> tuple[Array,
     home = q[int(np.argmin(np.where(up, away, np.inf)))]
     way = inside & clear(home + ON_THE_WAY * (q - home)).all(axis=0)  # (21, s, n) poses on straight ways from home
     share = (shares - np.where(slides, shares.min(axis=0), 0.0)).max(axis=1)
-    return home, q[int(np.argmin(np.where(way, share + 0.3 * away, np.inf)))]
+    worse, apart = np.where(way, share + 0.3 * away, np.inf), _apart(arm, home)
+    order = (k for k in np.argsort(worse).tolist() if math.isfinite(worse[k]))
+    return home, next((q[k] for k in order if apart(home + ON_THE_WAY[::-1, 0] * (q[k] - home))), home)
+
+
+def _apart(arm: ArmDescription, home: Array) -> Callable[[Array], bool]:
+    """Whether along poses (s, n) links stay as far from each other as at home, or ``APART_M``."""
+    if not any(link.solid for link in arm.links.values()):
+        return lambda way: True
+    try:
+        from .collision import CollisionModel  # from here on coal is in memory
+
+        model = CollisionModel(arm, {}, -math.inf, home)
+    except (DescriptionError, MissingDependencyError):  # a mesh or coal is missing: who asks for collisions is told
+        return lambda way: True
+    need = np.where(model.of_payload, -math.inf, np.minimum(model.near - ROUNDED_M, APART_M))
+    return lambda way: not len(need) or all((model.distances(q) >= need).all() for q in way)

@@ -125,6 +125,14 @@ def test_the_refusal_names_pair_time_and_distance():
     assert rig.submit(goal(at(0.2, 0.15))) is not None
 
 
+def test_the_refusal_names_what_is_kept_where_home_or_rest_is_nearer_than_the_margin():
+    model = CollisionModel(picker(), {}, 0.0, [servos().home, at(0.15, 0.012, y=0.13)])
+    with raises(LimitError, match=r"floor at \d\.\d\d s; kept are \d\.\d mm, as at home or at rest$") as caught:
+        Rig(limits(further=(CollisionCheck(model, MARGIN_M),))).submit(goal(at(0.15, 0.008, y=0.13)))
+    limit = caught.value.limit
+    assert limit < MARGIN_M and limit in model.near and f"kept are {1e3 * limit:.1f} mm" in str(caught.value)
+
+
 # -- how much is kept ---------------------------------------------------------------------------------------------------
 
 

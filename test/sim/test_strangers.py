@@ -294,3 +294,32 @@ def test_assumed_poses_keep_what_servos_give_away_from_limits(name):
     for pose in (servos.home, servos.rest):
         assert np.minimum(pose - arm.lower, arm.upper - pose).min() >= 0.1 - 1e-12
     assert math.isfinite(float(np.sum(servos.rest)))
+
+
+def test_the_assumed_rest_and_the_way_there_come_no_nearer_to_the_arm_than_home_or_30_mm():
+    collision = pytest.importorskip("picker_dynamics.robot.collision", reason="needs coal")
+    arm, servos = servo_arm.load(report("folding"))
+    model = collision.CollisionModel(arm, {}, -math.inf, [servos.home])
+    own = ~model.of_payload
+    assert model.near[own].min() > 0.03 and np.abs(servos.rest - servos.home).max() > 0.5
+    for q in np.linspace(servos.home, servos.rest, 60):
+        assert model.distances(q)[own].min() > 0.025  # between the poses that were looked at it may be a little less
+
+
+@pytest.mark.parametrize(
+    "kind, limit, said",
+    [
+        (
+            "revolute",
+            '<limit lower="-3" upper="3" effort="0" velocity="3"/>',
+            "an effort limit of 0 N·m: write the motor's stall",
+        ),
+        ("continuous", "", "no velocity limit"),
+    ],
+)
+def test_check_and_who_starts_an_arm_say_what_servos_cannot_be_assumed_for(tmp_path, kind, limit, said):
+    text, urdf = Path(report("folding")).read_text().replace("revolute", kind, 1), tmp_path / "arm.urdf"
+    urdf.write_text(re.sub("<limit[^>]*/>", limit, text, count=1))
+    with pytest.raises(DescriptionError, match=f"^joint yaw has {said}.*, or a servo map$") as caught:
+        servo_arm.load(urdf)
+    assert f"it cannot be driven: {caught.value}" in check(description.load(urdf), samples=10).notes
