@@ -18,7 +18,7 @@ export class Connection {
   #tab = hex(4);
   #server = "";
   /** What was told last: every request says it, so that an old one is refused. */
-  #seen = "";
+  #seen = new Seen();
   /** @type {MessagePort | null} */
   #port = null;
 
@@ -77,12 +77,12 @@ export class Connection {
     try {
       const answer = await fetch(path, {
         method: "POST",
-        headers: { ...this.#lines(), "X-Seen": this.#seen, "Content-Type": "application/json" },
+        headers: { ...this.#lines(), "X-Seen": this.#seen.now(performance.now()), "Content-Type": "application/json" },
         body: JSON.stringify(what),
         keepalive,
         ...(within ? { signal: AbortSignal.timeout(within) } : {}),
       });
-      this.#see(answer.headers.get("X-Seen"));
+      this.#seen.take(answer.headers.get("X-Seen"), performance.now());
       return { ok: answer.ok, value: await answer.json() };
     } catch {
       return { ok: false, value: { error: "the server does not answer" } };
@@ -92,18 +92,13 @@ export class Connection {
   /** @param {string} path @param {AbortSignal} [signal] */
   async get(path, signal) {
     const answer = await fetch(path, { signal, headers: this.#lines() });
-    this.#see(answer.headers.get("X-Seen"));
+    this.#seen.take(answer.headers.get("X-Seen"), performance.now());
     if (!answer.ok) throw new Error((await answer.json()).error);
     return answer;
   }
 
   #lines() {
     return { Authorization: `Bearer ${this.token}`, "X-Page": this.page };
-  }
-
-  /** An epoch and a time, of which the newest counts: answers may come late. @param {string | null | undefined} seen */
-  #see(seen) {
-    if (seen && newer(seen, this.#seen)) this.#seen = seen;
   }
 
   /** @param {News} news */
@@ -122,8 +117,8 @@ export class Connection {
     this.why = "";
     const restarted = kind === "hello" && this.#server && this.#server !== value.server;
     if (kind === "hello") this.#server = value.server;
-    if (restarted) this.#seen = "";
-    if (kind === "pose") this.#see(value.seen);
+    if (restarted) this.#seen = new Seen();
+    if (kind === "pose") this.#seen.take(value.seen, this.#last);
     if (!this.#alive) this.#look();
     if (restarted) this.#tell("restarted", value);
     if (kind === "status" || kind === "tour") this.#newest.set(kind, value);
@@ -144,8 +139,35 @@ export class Connection {
   }
 }
 
-/** Whether the first was told after the second: an epoch and a time each, or nothing. @param {string} one @param {string} other */
-export const newer = (one, other) => Number(one.split(" ")[1]) > Number(other.split(" ")[1] ?? -1);
+const KEPT = 20;
+
+/**
+ * What was told of the arm: the newest epoch, and the server's time as far as it is known here.
+ *
+ * A page that is slow takes news late: the server's clock is ahead of ours by at least the most that any of the last ones says.
+ */
+export class Seen {
+  #epoch = "";
+  #told = -Infinity;
+  /** @type {number[]} */
+  #ahead = [];
+
+  /**
+   * @param {string | null | undefined} seen  an epoch and a time [s], the newest of which counts: answers may come late
+   * @param {number} ms  our time
+   */
+  take(seen, ms) {
+    const [epoch, time] = (seen ?? "").split(" ");
+    if (!(Number(time) > this.#told)) return;
+    [this.#epoch, this.#told] = [epoch, Number(time)];
+    this.#ahead = [...this.#ahead, this.#told - ms / 1e3].slice(-KEPT);
+  }
+
+  /** The epoch, and the server's time [s]; nothing where it has told none. @param {number} ms our time */
+  now(ms) {
+    return this.#epoch && `${this.#epoch} ${(ms / 1e3 + Math.max(...this.#ahead)).toFixed(3)}`;
+  }
+}
 
 /** @param {number} bytes */
 function hex(bytes) {
