@@ -240,7 +240,8 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
     if robot.tag != "robot":
         raise DescriptionError(f"{source}: root element is <{robot.tag}>, expected <robot>")
     name = name_of(robot)
-    if any("xacro" in str(element.tag) for element in robot.iter()):
+    xacro = {str(element.tag) for element in robot.iter() if "xacro" in str(element.tag)}
+    if any("property" not in tag or "${" in text for tag in xacro):  # a property alone changes nothing
         raise DescriptionError(f"{source}: holds xacro macros; expand them first: xacro {source} > arm.urdf")
     links = {}
     for element in robot.findall("link"):

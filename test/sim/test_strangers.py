@@ -323,3 +323,12 @@ def test_check_and_who_starts_an_arm_say_what_servos_cannot_be_assumed_for(tmp_p
     with pytest.raises(DescriptionError, match=f"^joint yaw has {said}.*, or a servo map$") as caught:
         servo_arm.load(urdf)
     assert f"it cannot be driven: {caught.value}" in check(description.load(urdf), samples=10).notes
+
+
+def test_a_xacro_property_that_nothing_uses_changes_nothing():
+    text, xacro = Path(report("folding")).read_text(), 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
+    spare = text.replace('<robot name="folding">', f'<robot name="folding" {xacro}><xacro:property name="width" value=".2"/>')
+    assert check(description.parse(spare), samples=10).passed()
+    Plant(arm := description.parse(spare), assumed_servos(arm), q=np.zeros(arm.n))
+    with pytest.raises(DescriptionError, match="expand them first"):
+        description.parse(spare.replace('effort="9"', 'effort="${width}"', 1))
