@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 from picker_dynamics import __version__
-from picker_dynamics.errors import PickerError, shown
+from picker_dynamics.errors import DescriptionError, PickerError, shown
 from picker_dynamics.robot.units import ANGLE, LENGTH, MASS
 
 from .terminal import INTERRUPTED, interruptible
@@ -54,7 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()  # while what keeps it from being written can still be said
         return code
     except PickerError as error:
-        print(f"error: {error}", file=sys.stderr)
+        urdf = getattr(options, "urdf", "") if isinstance(error, DescriptionError) and words[0] != "check" else ""
+        print(f"error: {error}{f' (all findings: picker check {shown(urdf)})' if urdf else ''}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:  # who reads it has enough: | head
         return PickerError.exit_code

@@ -43,16 +43,6 @@ def picker_command(run_picker, monkeypatch):
         signal.signal(number, handler)
 
 
-@fixture
-def bad_urdf(tmp_path):
-    def write(text: str) -> str:
-        path = tmp_path / "arm.urdf"
-        path.write_text(text)
-        return str(path)
-
-    return write
-
-
 def commands_of(parser) -> list[str]:
     """As its help lists them, in that order."""
     return re.findall(r"^    ([a-z-]+)", parser.format_help(), re.M)
@@ -102,6 +92,7 @@ def test_numbers_of_options_are_finite_and_in_range(capsys, words, said):
     [
         ("up --namespace '2 bad'", 4, "namespace is '2 bad'"),
         ("up --urdf {}/two.urdf --servos {}/two.yaml", 4, "two.yaml"),
+        ("up --sim --urdf {}/still.urdf", 3, "still.urdf)"),
         ("status --namespace '2 bad'", 4, "namespace is '2 bad', must be names of letters, digits and _, separated by /"),
         ("move --joints base=20", 9, "no running arm answers"),
         ("stop --host nowhere.invalid:1", 9, "no running arm answers at nowhere.invalid:1"),
@@ -109,7 +100,8 @@ def test_numbers_of_options_are_finite_and_in_range(capsys, words, said):
     ],
 )
 def test_what_does_not_exist_or_fit_is_refused_in_one_line(picker_command, tmp_path, words, code, named):
-    texts = {"two.urdf": TWO_LINKS, "two.yaml": resource("config/servos.yaml").read_text()}
+    still = re.sub('velocity="[^"]*"', 'velocity="0"', TWO_LINKS)
+    texts = {"still.urdf": still, "two.urdf": TWO_LINKS, "two.yaml": resource("config/servos.yaml").read_text()}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     with own_domain():
