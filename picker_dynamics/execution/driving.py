@@ -196,6 +196,7 @@ class Jogging:
             self._target = target
         if execution.stream(arm.joint_names, self._target, now_s, sender=self._name, begins=begins) is not None:
             self._target, self._refused = None, True
+            execution.tell(EventKind.PROBLEM, "let go of what is held, to jog again")
 
     def refuse(self, error: PickerError, now_s: float) -> None:
         """Say once in a while what is wrong with messages."""

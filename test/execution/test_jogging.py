@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 from arm_fixtures import picker, rigid_body
-from execution_rig import ZERO, Rig, moved
+from execution_rig import ZERO, Rig, goal, moved
 from pytest import approx, fixture, mark
 
 from picker_dynamics.execution.driving import Drivers, Jogging
+from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.streaming import SILENCE_S
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
@@ -105,6 +106,24 @@ def test_two_senders_are_not_mixed(rig, jogging):
     jog(rig, jogging, 1.0, both)
     assert rig.newest.v[0] == approx(0.3, rel=0.05)
     assert rig.said("another sender")
+
+
+def test_what_is_held_during_the_drivers_own_goal_moves_nothing_when_that_ends_and_it_is_said(rig, jogging):
+    drivers = Drivers(rig.execution)
+    drivers.hear("page", rig.now_s)
+    rig.execution.submit(GoalRequest(lambda: goal(OUT + 0.1 * np.eye(5)[4], times=[1.0]), identifier="page/home", driver="page"))
+    rig.tick()
+
+    def held(_number):
+        drivers.hear("page", rig.now_s)
+        jogging.joints(["base"], [0.3], rig.now_s, driver="page")
+
+    jog(rig, jogging, 2.0, held)
+    assert rig.phase is Phase.HOLDING and rig.newest.q == approx(OUT + 0.1 * np.eye(5)[4])
+    assert rig.said("a goal page moves the arm") and rig.said("let go of what is held") and len(rig.problems) == 2
+    jog(rig, jogging, SILENCE_S + 0.05, lambda _: drivers.hear("page", rig.now_s))
+    jog(rig, jogging, 1.0, held)
+    assert rig.newest.v[0] == approx(0.3, rel=0.05)
 
 
 def test_velocities_of_who_drives_pass_and_those_of_others_do_not(rig, jogging):
