@@ -171,6 +171,8 @@ def _servos(options: Options) -> tuple[str, tuple[str, ...]]:
     if assumed:
         stalls = ", ".join(f"{one.joint} {one.stall_torque:.3g} {unit}" for one, unit in zip(servos.servos, arm.effort_units))
         notes = (*notes, f"no servo map of {arm.name} (--servos): servos that fit are assumed; stall: {stalls}")
+    if options.board == "avr" and servos.bus:
+        raise ConfigurationError(f"the servos of {arm.name} are on a bus: no Uno drives them", subject="board", value="avr")
     if options.board == "avr":  # compiled now, so that what is missing is said before anything starts; the board finds it done
         from picker_dynamics.board.firmware import toolchain
 

@@ -143,6 +143,11 @@ class BusSession(Outputs):
         self._leave(State.IDLE, "relaxed: outputs off; reset, then enable, to go on")
         self._switch_off()
 
+    def release(self) -> None:
+        """Take no commands any more and hold; torque stays on."""
+        if self.engaged:
+            self._leave(State.IDLE, Routine("released: holding"))
+
     def disable(self) -> None:
         """Switch all torque off: the arm falls.
 

@@ -59,6 +59,7 @@ class FeetechBus:
         sync_reads: the servos know sync read; else they are read one after the other.
         clock: host time.
         open_port: opens the port.
+        patience_s: how long a reply may take beyond its time on the wire [s].
 
     Attributes:
         damaged: damaged frames, and pieces of them, that were dropped.
@@ -71,8 +72,10 @@ class FeetechBus:
         sync_reads: bool = True,
         clock: Clock = SYSTEM_CLOCK,
         open_port: Callable[[str, int], Port] = SerialPort,
+        patience_s: float = PATIENCE_S,
     ):
         self.name, self.baud, self._sync_reads, self._clock, self._open = name, baud, sync_reads, clock, open_port
+        self._patience_s = patience_s
         self._port: Port | None = None
         self.damaged = 0
 
@@ -111,11 +114,15 @@ class FeetechBus:
         while port.read(0.0):
             pass
         on_wire = len(request) + len(servos) * (size + frames.OVERHEAD)
-        until_s = self._clock.now() + on_wire * BITS / self.baud + PATIENCE_S
+        until_s = self._clock.now() + on_wire * BITS / self.baud + self._patience_s
         port.send(request)
         replies: dict[int, Reply] = {}
-        while len(replies) < len(servos) and (left_s := until_s - self._clock.now()) > 0.0:
-            buffer += port.read(left_s)
+        while len(replies) < len(servos):
+            left_s = until_s - self._clock.now()
+            data = port.read(max(left_s, 0.0))  # a host that was late finds what has come meanwhile
+            if not data and left_s <= 0.0:
+                break
+            buffer += data
             whole, damaged = frames.take(buffer, size)
             self.damaged += damaged
             replies |= {one.id: Reply(one.code, one.data) for one in whole if one.id in servos}

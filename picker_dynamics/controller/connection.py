@@ -32,6 +32,9 @@ class Connects(Protocol):
     def connect(self, give_up_s: float = ...) -> None:
         """Open the port and find the outputs, again and again until ``cancelled`` is set, or for so long [s]."""
 
+    def release(self) -> None:
+        """Take no commands any more, and hold."""
+
     def disconnect(self) -> None:
         """Close the port; the outputs hold what they have."""
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from picker_dynamics.board.link import BAUD
-from picker_dynamics.bus.dialects import DIALECTS
 from picker_dynamics.control.compensation import MODES
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.collision import LARGEST_MARGIN_M, MARGIN_M
@@ -179,10 +178,6 @@ SERVO_DYNAMICS = (
 def bandwidth(default: float) -> Setting:
     return at_start("bandwidth", default, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", 0.1, 500.0)
 
-
-BUS = at_start(
-    "bus", "", "registers of servos on a bus, that measure: sts or scs; empty: hobby servos on a board", choices=("", *DIALECTS)
-)
 
 SERVO_BOARD = (
     at_start("port", "/dev/ttyACM0", "serial port of the board, or the bus"),

@@ -55,6 +55,7 @@ class Hardware:
             self._source_out = node.create_publisher(Float64, "hardware/supply", LATCHED)
         if isinstance(self.outputs, HardwareSession):
             self.outputs.link.on_refused = lambda error: self._complain(f"set-point refused by the board: {error}")
+        if arm.connection is not None:
             topic, refuse = "robot_description", lambda error: self._take_description(str(error))
             hear_stream(node, String, topic, self._on_description, LATCHED, DESCRIPTION_BYTES, refuse)
         if arm.controller.passive:
@@ -83,8 +84,8 @@ class Hardware:
             self.report.description_problem = self.session.obstacle = problem
             if news:
                 self._complain(problem)
-            if news and self.outputs.engaged and isinstance(self.outputs, HardwareSession):
-                self.outputs.release()
+            if news and self.outputs.engaged and self.running.connection is not None:
+                self.running.connection.session.release()
                 self.outputs.problem = f"{problem}: holding"
 
     # -- alone ---------------------------------------------------------------------------------------------

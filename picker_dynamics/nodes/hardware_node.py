@@ -7,7 +7,6 @@ from functools import wraps
 from lifecycle_msgs.srv import ChangeState
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 
-from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.controller import parameters
 from picker_dynamics.errors import PickerError
 from picker_dynamics.session.running_arm import RunningArm
@@ -77,10 +76,9 @@ class HardwareNode(LifecycleNode):
 
     @transition
     def on_deactivate(self, _state) -> None:
-        outputs = self.arm.outputs
-        assert isinstance(outputs, HardwareSession)
-        with self.arm.session.turn:
-            outputs.release()
+        if self.arm.connection is not None:
+            with self.arm.session.turn:
+                self.arm.connection.session.release()
         self.lifecycle = "inactive"
 
     @transition

@@ -192,6 +192,7 @@ class Servo:
 class ServoMap:
     """The servos of an arm in the order of its joints; vectors are (n,) and read-only, batches (..., n).
 
+    ``bus`` is the dialect of servos on a bus (``bus.dialects``), None where a servo board drives them;
     ``oscillator_hz`` is what the PCA9685's oscillator was measured to run at [Hz], else its nominal frequency;
     ``supply_a`` what the servos' supply gives [A], None where nobody says, and ``supply_assumed`` whether that is a guess;
     ``supply_v`` the voltage at which the servos' figures hold [V], None where nobody says; ``supply_ohm`` the resistance of the
@@ -207,6 +208,7 @@ class ServoMap:
     supply_assumed: bool = False
     supply_v: float | None = figure("supply_v", above(60.0), None)
     supply_ohm: float = figure("supply_ohm", within(10.0), 0.0)
+    bus: str | None = figure("bus", ["sts", "scs"], None)
 
     @property
     def n(self) -> int:

@@ -26,6 +26,7 @@ from .session import Session
 if TYPE_CHECKING:
     from picker_dynamics.controller.simulated import VirtualTime
     from picker_dynamics.sim.board_in_memory import BoardInMemory
+    from picker_dynamics.sim.bus_in_memory import BusInMemory
     from picker_dynamics.sim.plant import Plant
     from picker_dynamics.sim.torque_plant import TorquePlant
 
@@ -98,7 +99,9 @@ class SimulatedSession(LocalSession):
 
     simulated = True
 
-    def __init__(self, arm: RunningArm, plant: Plant | TorquePlant, clock: BoardInMemory | VirtualTime, real_time: bool):
+    def __init__(
+        self, arm: RunningArm, plant: Plant | TorquePlant, clock: BoardInMemory | BusInMemory | VirtualTime, real_time: bool
+    ):
         super().__init__(arm)
         self.plant, self._virtual, self.real_time, self._due_s = plant, clock, False, time.monotonic()
         if arm.servos is not None:
@@ -187,6 +190,14 @@ def simulate(
     from picker_dynamics.sim.plant import Plant
 
     home, still = np.array(known.servos.home), np.zeros(known.description.n)
+    if known.servos.bus:
+        from picker_dynamics.sim.bus_in_memory import BusInMemory
+
+        true = Plant(known.description, known.servos, q=home, **{"support": True, "quantise": False, **plant})
+        bus = BusInMemory(true, known.servos)
+        arm = RunningArm(parameters.settings(values), bus, open_port=bus.open, known=known, plans_beside=False)
+        arm.connect()
+        return SimulatedSession(arm, true, bus, real_time)
     model = RigidBody(known.description, known.servos.armature)
     found, _ = Compensator(model, known.servos, compensation, fade_s=0.0).update(home, still, still, 0.0)
     true = Plant(known.description, known.servos, q=home, **plant)

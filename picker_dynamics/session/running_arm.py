@@ -16,7 +16,7 @@ from picker_dynamics.board.session import Outputs, State
 from picker_dynamics.board.torque_session import TorqueSession
 from picker_dynamics.bus.bus_session import BusSession
 from picker_dynamics.bus.dialects import DIALECTS
-from picker_dynamics.bus.transport import FeetechBus
+from picker_dynamics.bus.transport import PATIENCE_S, FeetechBus
 from picker_dynamics.control.compensation import Compensator
 from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
@@ -52,6 +52,9 @@ from .park import park
 
 if TYPE_CHECKING:
     from picker_dynamics.sim.torque_plant import TorquePlant
+
+SIMULATED_PATIENCE_S = 0.2
+"""How long a simulated servo's reply may take, whose process shares the computer [s]."""
 
 LOOK_S = 1.0
 """How often temperatures and droop are looked at [s]."""
@@ -101,9 +104,7 @@ class RunningArm:
         limits, shipped, rest, home = _bounds(self.known)
         self.poses = rest, home
         floor_z, why_no_floor = standing_floor(arm, rest)
-        if torque is None:
-            hardware.declare(parameters.BUS)
-        on_bus = torque is None and bool(hardware["bus"])
+        on_bus = self.servos is not None and self.servos.bus is not None
         if on_bus and passive:
             raise ConfigurationError("servos on a bus take commands of this arm's own controller alone: start arm", "bus")
         control.declare(*parameters.controller(arm, self.servos is not None, floor_z, shipped, on_bus))
@@ -157,8 +158,9 @@ class RunningArm:
         assert servos is not None
         dynamics.declare(*parameters.SERVO_DYNAMICS)
         hardware.declare(*parameters.SERVO_BUS)
-        dialect = DIALECTS[hardware["bus"]]
-        bus = FeetechBus(hardware["port"], hardware["baud"], dialect.sync_reads, self.clock, open_port)
+        dialect = DIALECTS[servos.bus or ""]
+        patience_s = SIMULATED_PATIENCE_S if hardware["at_rest_pose"] else PATIENCE_S
+        bus = FeetechBus(hardware["port"], hardware["baud"], dialect.sync_reads, self.clock, open_port, patience_s)
         session = BusSession(bus, dialect, servos, clock=self.clock)
         self.connection = Connection(session, hardware["port"])
         law = Compensator(self.model, servos, dynamics["compensation"], dynamics["fade_s"], dynamics["payload.transition_s"])

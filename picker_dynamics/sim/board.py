@@ -13,12 +13,15 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from picker_dynamics import lifeline
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot import servo_arm
 
+from .real_time import RealTime
 from .simulated_board import HOST_TIMEOUT_S
 from .virtual_board import BOOT_SILENCE_S, VirtualBoard
 
@@ -53,8 +56,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def build(options: argparse.Namespace) -> VirtualBoard:
-    """The board that the command line describes.
+def build(options: argparse.Namespace) -> RealTime:
+    """The board, or bus where the servo map has one, that the command line describes.
 
     Raises:
         PickerError: a file, value or path that cannot be used, MuJoCo missing, or with ``avr`` the tools to build it.
@@ -62,30 +65,28 @@ def build(options: argparse.Namespace) -> VirtualBoard:
     from .plant import Plant  # not before it is needed: clients of this module do without MuJoCo
 
     arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
-    firmware = None
-    if options.board == "avr":
+    firmware, avr = None, options.board == "avr"
+    if avr:
         from .avr_firmware import avr_firmware
 
         firmware = avr_firmware(arm, servos, options.host_timeout)
-    errors = {"plant_error": options.plant_error, "seed": options.seed}
-    plant = Plant(arm, servos, **errors, support=True, quantise=firmware is None)
-    return VirtualBoard(
-        plant,
-        servos,
-        options.link,
-        control=options.control,
-        boot_silence_s=options.boot_silence,
-        host_timeout_s=options.host_timeout,
-        seed=options.seed,
-        firmware=firmware,
-    )
+    make = partial(Plant, arm, servos, plant_error=options.plant_error, seed=options.seed, support=True)
+    place: dict[str, Any] = {"control": options.control, "seed": options.seed}
+    if servos.bus:
+        from .bus_in_memory import SERVO_S, BusInMemory
+        from .virtual_bus import VirtualBus
+
+        plant = make(quantise=False, dt=SERVO_S)
+        return VirtualBus(BusInMemory(plant, servos), options.link, **place)
+    timing = {"boot_silence_s": options.boot_silence, "host_timeout_s": options.host_timeout}
+    return VirtualBoard(make(quantise=not avr), servos, options.link, firmware=firmware, **timing, **place)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a virtual board until a signal or the end of its parent."""
     options = _arguments(argv)
     heard: list[int] = []
-    boards: list[VirtualBoard] = []
+    boards: list[RealTime] = []
 
     def hear(number: int, _frame: object) -> None:
         heard.append(number)

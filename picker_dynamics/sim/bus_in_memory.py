@@ -8,6 +8,7 @@ Virtual time passes in ``run`` and ``sleep``, and where a bus waits for replies.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from picker_dynamics.bus import frames
-from picker_dynamics.bus.dialects import STS, Dialect
+from picker_dynamics.bus.dialects import DIALECTS
 from picker_dynamics.errors import LinkError
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
@@ -63,8 +64,7 @@ class BusInMemory:
 
     Args:
         plant: the true arm, which does not quantise.
-        servos: the servo map.
-        dialect: registers of all servos.
+        servos: the servo map of servos on a bus.
         latency_s: of the adapter, each way [s].
 
     Attributes:
@@ -75,7 +75,8 @@ class BusInMemory:
 
     threaded = False
 
-    def __init__(self, plant: Plant, servos: ServoMap, dialect: Dialect = STS, latency_s: float = 5e-4):
+    def __init__(self, plant: Plant, servos: ServoMap, latency_s: float = 5e-4):
+        dialect = DIALECTS[servos.bus or ""]
         self.plant, self._map, self._dialect, self._latency_s = plant, servos, dialect, latency_s
         self.nominal_v = servos.supply_v or SUPPLY_V
         ids = servos.bus_ids or tuple(channel + 1 for channel in servos.channels)
@@ -111,7 +112,7 @@ class BusInMemory:
         while (left_s := until_s - plant.time) > 0.5 * plant.dt:
             if plant.time >= self._servo_s - 1e-9:
                 self._advance_servos()
-            plant.advance(self._pulses, min(left_s, max(self._servo_s - plant.time, plant.dt)))
+            plant.advance(self.pulses_us, min(left_s, max(self._servo_s - plant.time, plant.dt)))
 
     def _advance_servos(self) -> None:
         self._servo_s = self.plant.time + SERVO_S
@@ -133,7 +134,7 @@ class BusInMemory:
             servo.ticks, servo.speed, servo.load, servo.volts = tick, speed, load, volts
 
     @property
-    def _pulses(self) -> list[float | None]:
+    def pulses_us(self) -> list[float | None]:
         """Pulses that stand for where the servos' springs pull to; None where torque is off."""
         aims = np.array([servo.aim_ticks for servo in self.servos]) - self._dialect.steps // 2
         angles = self._direction * (aims * self._step - self._zero)
@@ -178,16 +179,20 @@ class BusInMemory:
         self._require_plugged()
         until_s = self.now() + timeout_s
         if timeout_s > 0.0 and not self._arrived:
-            next_s = self._coming[0][0] if self._coming else until_s
-            self.sleep(min(next_s, until_s) - self.now())
+            self.sleep(min(self.replies_s, until_s) - self.now())
         data = b""
         while self._arrived:
             data += self._coming.popleft()[1]
         return data
 
     @property
+    def replies_s(self) -> float:
+        """When the next reply arrives [s]; inf: none is under way."""
+        return self._coming[0][0] if self._coming else math.inf
+
+    @property
     def _arrived(self) -> bool:
-        return bool(self._coming) and self._coming[0][0] <= self.now() + 1e-9
+        return self.replies_s <= self.now() + 1e-9
 
     def _require_plugged(self) -> None:
         if not self.plugged:

@@ -1,7 +1,7 @@
 """``VirtualBoard``: an Uno, its servos and its arm in real time; ``board`` runs one as a process of its own.
 
-It joins four parts: a ``PtyPort`` (the cable), a ``VirtualFirmware`` or ``AvrFirmware`` (the board), a ``Plant`` (servos and
-arm) and a ``ControlServer`` (the side door).  It is paced to absolute times.  Time in which this process did not run is lived
+It joins a ``VirtualFirmware`` or ``AvrFirmware`` (the board), a ``Plant`` (servos and arm), and what
+``RealTime`` has.  Time in which this process did not run is lived
 through afterwards, board and arm together, with the host's bytes when they are due (``arrivals``): no board stands still with the
 computer.  Of what is missing beyond ``CATCH_UP_S`` the arm's time is left out, once the outputs stand: ``skipped_s`` tells.
 """
@@ -9,28 +9,20 @@ computer.  Of what is missing beyond ``CATCH_UP_S`` the arm's time is left out, 
 from __future__ import annotations
 
 import math
-import select
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from picker_dynamics.board.protocol import ahead_us
 from picker_dynamics.board.protocol.codes import faults_in
-from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .arrivals import arrivals
-from .control_socket import ControlServer
-from .pty_port import PtyPort
+from .real_time import CATCH_UP_S, RealTime
 from .simulated_board import SimulatedBoard
 
 TICK_S = 1e-3
 """How often the board looks at its wire and at its clock [s]."""
-
-CATCH_UP_S = 0.5
-"""How far behind real time the simulation may fall and still make it up [s]."""
 
 WAITING_MAX = 1 << 16
 """So many bytes are taken from the wire at once, at the most."""
@@ -45,7 +37,7 @@ REST_TICK_S = 0.02
 """Likewise, at the most, for the board of an arm at rest: it sleeps until its firmware has something to do [s]."""
 
 
-class VirtualBoard(SimulatedBoard):
+class VirtualBoard(SimulatedBoard, RealTime):
     """Simulated board and arm, run in real time by a process or a thread.
 
     Args:
@@ -72,44 +64,11 @@ class VirtualBoard(SimulatedBoard):
         seed: int = 0,
         **board: Any,
     ):
-        super().__init__(plant, servos, **board)
+        SimulatedBoard.__init__(self, plant, servos, **board)
+        RealTime.__init__(self, link, control, seed)
         self.boot_silence_s, self._outbox = boot_silence_s, b""
-        self.port = PtyPort(link, seed)
-        try:
-            self.control = None if control is None else ControlServer(control, self.answer)
-        except LinkError:
-            self.port.close()
-            raise
-        self._lock, self._stopped, self._leaving = threading.RLock(), False, False
-        self._epoch, self._wake_s = time.monotonic(), 0.0
-        self._unplug_s, self._plug_in_at_s = 0.0, math.inf
-        self.behind_max_s = 0.0
 
     # --- running ----------------------------------------------------------------------------------------
-
-    def run(self) -> None:
-        """Run in real time until ``stop`` is called, then remove port and socket."""
-        self._epoch = time.monotonic()
-        try:
-            while not (self._stopped or (self._leaving and self.port.descriptor is None)):
-                self._wake_s = self._next_look()
-                ready = self.wait(self._epoch + self._wake_s)
-                with self._lock:
-                    self._tick(time.monotonic() - self._epoch)
-                if self.control is not None and self.control in ready:
-                    self.control.handle_request()
-        finally:
-            self.port.close()
-            if self.control is not None:
-                self.control.close()
-
-    def stop(self) -> None:
-        """End ``run``; may be called from a signal handler or another thread."""
-        self._stopped = True
-
-    def stop_when_free(self) -> None:
-        """End ``run`` as soon as nobody has the port open; may be called from a signal handler."""
-        self._leaving = True
 
     def _next_look(self) -> float:
         """When to look at wire and clock again, if nobody writes before."""
@@ -118,18 +77,7 @@ class VirtualBoard(SimulatedBoard):
             return self.time_s + TICK_S
         return min(max(due_s + self.plant.dt, self.time_s + TICK_S), self.time_s + REST_TICK_S)
 
-    def wait(self, until_s: float) -> list[Any]:
-        """Sleep until a time or until somebody writes; what is readable."""
-        readers = [one for one in (self.control, self.port.descriptor) if one is not None]
-        return select.select(readers, [], [], max(0.0, until_s - time.monotonic()))[0]
-
     def _tick(self, now_s: float) -> None:
-        if self._unplug_s:  # not where it was asked for: another thread may be waiting for the port
-            self.port.unplug()
-            self._unplug_s, self._plug_in_at_s = 0.0, now_s + self._unplug_s
-        if now_s >= self._plug_in_at_s:
-            self._plug_in_at_s = math.inf
-            self.port.plug_in()
         if self.port.rose() and self.boot_silence_s > 0.0:
             self.firmware.reboot(self._board_us(now_s), silence_us=round(self.boot_silence_s * 1e6))
         late_s = now_s - self._wake_s
@@ -191,66 +139,25 @@ class VirtualBoard(SimulatedBoard):
 
     @property
     def commands(self) -> dict[str, Callable[..., dict[str, Any] | None]]:
-        """What the control socket takes: the truth, a berry of ``mass_kg`` (0: none) at ``com`` [m], and faults.
-
-        ``wire`` loses and damages these shares of all bytes from then on, in both directions; ``reset`` restarts the board, with
-        its boot silence; ``unplug`` pulls the cable for so many seconds, the board keeps running; ``supply`` sets what the source
-        gives without load [V].
-        """
-        return {
-            "truth": self._truth,
-            "attach": lambda mass_kg, com=(0.0, 0.0, 0.0): self.plant.attach(mass_kg, com),
-            "wire": self._wire,
-            "reset": self._reset,
-            "unplug": self._unplug,
-            "supply": self._feed,
-        }
-
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Reply to a request of the control socket; may be called directly, from any thread."""
-        arguments, commands = dict(request), self.commands
-        command = commands.get(arguments.pop("command", None))
-        if command is None:
-            return {"ok": False, "error": f"the command must be one of {', '.join(commands)}"}
-        try:
-            with self._lock:
-                return {"ok": True, **(command(**arguments) or {})}
-        except (PickerError, TypeError, ValueError, KeyError) as error:
-            return {"ok": False, "error": str(error)}
+        """As of all simulations; ``reset`` restarts the board, with its boot silence."""
+        return super().commands | {"reset": self._reset}
 
     def _truth(self) -> dict[str, Any]:
-        plant, firmware = self.plant, self.firmware
-        plant.advance(firmware.pulses_us, 0.0)  # outputs that changed since the last step act from now on
-        setpoint = [None if math.isnan(angle) else angle for angle in plant.setpoint.tolist()]
-        return {
-            "time_s": plant.time,
-            "monotonic_s": self._epoch + self.time_s,
-            "q": plant.q.tolist(),
-            "v": plant.v.tolist(),
-            "tip": plant.tip.tolist(),
-            "torque": plant.torque.tolist(),
-            "setpoint": setpoint,
+        firmware = self.firmware
+        self.plant.advance(firmware.pulses_us, 0.0)  # outputs that changed since the last step act from now on
+        return super()._truth() | {
             "pulses_us": list(firmware.pulses_us),
-            "payload_kg": plant.payload,
             "live": firmware.live,
             "owned": firmware.owned,
             "state": firmware.state.name,
             "faults": [fault.name for fault in faults_in(firmware.faults)],
             "boot_id": firmware.boot_id,
-            "behind_max_s": self.behind_max_s,
-            "skipped_s": self.skipped_s,
         }
 
     def _feed(self, volt: float) -> None:
-        self.plant.feed(volt / self.nominal_v)
+        super()._feed(volt)
         self._measure_at_s = -math.inf
         self._measure()
 
     def _reset(self, keep_outputs: bool = True) -> None:
         self.firmware.reboot(self._board_us(self.time_s), keep_outputs=keep_outputs, silence_us=round(self.boot_silence_s * 1e6))
-
-    def _wire(self, drop: float = 0.0, corrupt: float = 0.0) -> None:
-        self.port.wire.drop, self.port.wire.corrupt = float(drop), float(corrupt)
-
-    def _unplug(self, seconds: float) -> None:
-        self._unplug_s = float(seconds)

@@ -83,7 +83,7 @@ def test_the_report_has_what_each_servo_measures():
 
 def test_somebody_elses_set_points_are_not_taken():
     known = BusRig(connect=False).arm.known
-    settings = parameters.settings({parameters.HARDWARE: {"bus": "sts"}})
+    settings = parameters.settings({})
     with pytest.raises(ConfigurationError, match="take commands of this arm's own controller alone"):
         RunningArm(settings, known=known, passive=True)
 

@@ -6,7 +6,7 @@ import numpy as np
 from arm_fixtures import picker, rigid_body, servos
 
 from picker_dynamics.board.protocol import Adopt, Ping, SetPoint, encode, pulse_units
-from picker_dynamics.sim import virtual_board
+from picker_dynamics.sim import real_time
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.virtual_board import VirtualBoard
 from picker_dynamics.trajectory.profiles import joint_move, limit_tip_speed
@@ -32,7 +32,7 @@ class Stepped:
     def __init__(self, tmp_path, monkeypatch, *stalls: tuple[float, float], silent_s: float = np.inf):
         self.now_s, self.begun_s, self.sequence, self.stalls = 100.0, 100.0, 0, list(stalls)
         self.tips, self.told, self.silent_s, self.wire = [], 0.0, silent_s, b""
-        monkeypatch.setattr(virtual_board, "time", self)
+        monkeypatch.setattr(real_time, "time", self)
         plant = Plant(picker(), SERVOS, q=START, quantise=False)
         self.board = VirtualBoard(plant, SERVOS, tmp_path / "tty", boot_silence_s=0.0, found=plant.q)
         self.board.wait = self.wait

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from arm_rig import PERIOD_S, Rig
 
@@ -13,6 +15,7 @@ from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Verdict
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.session.running_arm import RunningArm
 from picker_dynamics.sim.bus_in_memory import BusInMemory
 from picker_dynamics.sim.plant import Plant
@@ -50,18 +53,19 @@ class BusRig(Rig):
         overlay = overlay or ("typical" if urdf else TYPICAL)
         description, servos = servo_arm.load(urdf, "", overlay)
         values = {part: {"servo_overlay": overlay, "urdf": urdf} for part in parameters.PARTS}
-        values[parameters.HARDWARE]["bus"] = dialect.name
+        servos = replace(servos, bus=dialect.name)
         values[parameters.CONTROLLER]["rate_hz"] = 1.0 / period_s
         for name, value in settings.items():
             part, _, name = name.partition("__")
             values[part][name.replace("__", ".")] = value
         self.period_s = period_s
         self.plant = Plant(description, servos, q=servos.rest if q is None else q, support=True, quantise=False, dt=1e-3)
-        self.board = self.bus = RecordingBus(self.plant, servos, dialect)
+        self.board = self.bus = RecordingBus(self.plant, servos)
         if before is not None:
             before(self.bus)
         made = parameters.settings(values)
-        self.arm = RunningArm(made, self.bus, open_port=self.bus.open, plans_beside=False)
+        known = Known(description, servos, None)
+        self.arm = RunningArm(made, self.bus, open_port=self.bus.open, known=known, plans_beside=False)
         self.outputs, self.session, self.execution = self.arm.outputs, self.arm.session, self.arm.controller.execution
         self.tips, self.q, self.set_points, self.events, self.cycles = [], [], [], [], []
         self.asked = []
