@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 
@@ -15,8 +14,8 @@ from picker_dynamics.board.hardware_session import SEEN_S, CommandCounts, State
 from picker_dynamics.board.protocol import PROTOCOL_VERSION, Disable, MessageType, limits_checksum
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.board.rejoining import PAUSE_S
-from picker_dynamics.board.setpoint_guard import AHEAD_S, NEAR, PAST_S
-from picker_dynamics.errors import BoardFaultError, InputError, LimitError, LinkError, PickerError, VersionError
+from picker_dynamics.board.setpoint_guard import NEAR
+from picker_dynamics.errors import BoardFaultError, LimitError, LinkError, PickerError, VersionError
 
 BASE = np.eye(5)[0]
 
@@ -231,16 +230,6 @@ def test_without_commands_the_held_pose_becomes_the_present_one(rig):
     rig.run(2.0 * PAUSE_S)
     assert session.epoch == 2 and session.problem, "nothing has moved since"
     rig.until(lambda: rig.send(session.setpoint) and not session.problem, "an end of the remark")
-
-
-def test_the_time_of_a_command_is_held_to_the_present(rig):
-    session, now = rig.active(), rig.now
-    for time_s in (now + AHEAD_S + 1.0, now - PAST_S - 1.0):
-        assert session.command(time_s, session.setpoint, now) is False
-    with pytest.raises(InputError):
-        session.command(math.nan, session.setpoint, now)
-    assert session.counts == CommandCounts(ahead=1, stale=1, invalid=1)
-    assert session.command(now + LEAD_S, session.setpoint, now) is True
 
 
 def test_commands_beyond_the_pulse_range_are_refused_by_name():

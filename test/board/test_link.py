@@ -8,23 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import serial
-from board_on_pty import LIMITS, PATIENCE_S, BoardOnPty, speaker
+from board_on_pty import PATIENCE_S, BoardOnPty, speaker
 from waiting import until
 
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Ping, limits_checksum
+from picker_dynamics.board.protocol import PROTOCOL_VERSION, Ping
 from picker_dynamics.board.protocol.framing import build
 from picker_dynamics.errors import LinkError, VersionError
 
 # -- opening -------------------------------------------------------------------------------------------
-
-
-def test_handshake_learns_who_the_board_is(link):
-    assert link.connected
-    assert (link.info.joints, link.info.boot_id, link.info.queue_capacity) == (5, 7, 24)
-    assert link.info.limits_crc == limits_checksum(LIMITS)
-    assert link.telemetry.state is BoardState.IDLE
-    assert link.telemetry.live == 0
 
 
 def test_nothing_is_sent_before_the_board_speaks():

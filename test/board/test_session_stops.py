@@ -6,14 +6,13 @@ import threading
 
 import numpy as np
 import pytest
-from arm_fixtures import servos
 from board_on_pty import speaker
-from session_rig import ALL, HOME, SERVOS, Rig, moved, units
+from session_rig import ALL, HOME, SERVOS, Rig, units
 from waiting import begun, until
 
 from picker_dynamics.board.hardware_session import HardwareSession, State
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import BoardState, Fault
+from picker_dynamics.board.protocol import Fault
 from picker_dynamics.board.session import Routine
 from picker_dynamics.errors import BoardFaultError, LinkError
 from picker_dynamics.robot.servo_map import ServoMap
@@ -25,25 +24,6 @@ def rig():
 
 
 # -- stop, reset, relax --------------------------------------------------------------------------------
-
-
-def test_stop_latches_and_nothing_resumes_before_enable(rig):
-    session = rig.in_motion()
-    session.stop()
-    assert session.state is State.IDLE and session.stop_latched
-    rig.until(lambda: rig.telemetry.state is BoardState.HOLD, "standstill")
-    assert rig.telemetry.faults == Fault.STOPPED.bit
-    held = rig.pulses()
-    assert rig.send(moved(base=0.6)) is False and session.counts.not_active == 1
-    rig.refused("stop is latched", at_rest_pose=True)
-    session.reset()
-    rig.run(0.2)
-    assert session.state is State.IDLE and not session.stop_latched and session.problem == ""
-    assert rig.telemetry.faults == 0 and rig.pulses() == held
-    rig.adopted()
-    rig.run(0.1)
-    assert session.epoch == 2 and rig.pulses() == held
-    rig.require_no_step()
 
 
 def test_enabling_right_after_a_stop_waits_until_the_arm_stands(rig):
@@ -159,15 +139,6 @@ def test_a_lost_host_is_forgiven_at_the_next_activation_and_noticed_while_comman
 def session_on(port, servo_map: ServoMap | None = None) -> HardwareSession:
     rig = Rig()
     return HardwareSession(Link(str(port)), servo_map or SERVOS, rig.session.model)
-
-
-def test_a_board_with_another_number_of_joints_is_refused(rig):
-    four = ServoMap(SERVOS.servos[:4], SERVOS.frame_s, SERVOS.quantum_us, SERVOS.oscillator_hz, SERVOS.supply)
-    session = HardwareSession(rig.session.link, four, rig.session.model, clock=rig.bench)
-    with pytest.raises(BoardFaultError, match="flashed for 5 joints, the servo map has 4") as caught:
-        session.connect(give_up_s=0.0)
-    assert (caught.value.value, caught.value.limit) == (5, 4)
-    assert session.state is State.OFFLINE and not session.link.connected and servos().n == 5
 
 
 @pytest.mark.parametrize("comes", [False, True], ids=["no board", "a board that comes up"])

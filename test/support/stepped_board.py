@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,10 +69,6 @@ class SteppedBoard(BoardInMemory):
         link = SteppedLink(self, joint_names=self.servos.joint_names)
         model = ArmStateModel(rigid_body(), self.servos.model, self.servos.rest)
         return HardwareSession(link, self.servos, model, clock=self)
-
-    def clock(self):
-        """Nothing to do: link and session have this board's time."""
-        return contextlib.nullcontext()
 
     def run(self, seconds: float) -> None:
         """Let so much time pass [s]; links do their work meanwhile."""

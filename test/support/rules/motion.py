@@ -16,12 +16,10 @@ from picker_dynamics.board.protocol import (
     BoardState,
     Disable,
     Enable,
-    Fault,
     MessageType,
     Nack,
     Ping,
     Reason,
-    Reset,
     SetPoint,
     Stop,
     Telemetry,
@@ -127,14 +125,6 @@ def soon(bench: Bench) -> int:
     return bench.board_us() + 150_000 + LEAD_US
 
 
-def require_braked(bench: Bench, seen: Sequence[Telemetry], speed: int) -> None:
-    """Require each step to be smaller by ``brake`` than the one before; gravity may add less than half of that."""
-    for joint, limit in enumerate(bench.limits):
-        wanted = list(range(speed - limit.brake, 0, -limit.brake))
-        got = steps(seen, joint)[-len(wanted) :]
-        assert len(got) == len(wanted) and all(abs(a - b) <= gravity(bench, speed) for a, b in zip(got, wanted)), (got, wanted)
-
-
 def gravity(bench: Bench, speed: int) -> int:
     """What gravity compensation may add to a braked step [1/8 us]; the page leaves that to the board."""
     return 1 + speed // 12 if bench.grain_us else 0
@@ -154,15 +144,6 @@ def pulses_are_interpolated(bench: Bench) -> None:
     seen = play(bench, points)
     require_on_way(bench, points, seen)
     bench.tells(state=BoardState.HOLD, pulses=points[-1][1], underruns=0)
-
-
-@rule
-def long_lines_are_interpolated(bench: Bench) -> None:
-    """As long as the host may be silent: times are halved until 16 bits hold them."""
-    begin, longest_us = soon(bench.enabled()), 1000 * bench.config.host_timeout_ms
-    ends = tuple(pulse + 320 - 7 * joint for joint, pulse in enumerate(bench.start))
-    points = [(begin, bench.start), (begin + longest_us, ends), (begin + longest_us + 20_000, ends)]
-    require_on_way(bench, points, play(bench, points))
 
 
 @rule
@@ -301,23 +282,6 @@ def the_speed_limit_holds(bench: Bench) -> None:
 
 
 @rule
-def stop_brakes_evenly_and_nothing_resumes(bench: Bench) -> None:
-    """The queue is flushed, the arm decelerates and holds; after RESET it stays there."""
-    bench.enabled()
-    begin = watched(bench)
-    assert bench.points(*bench.even(240, 14, bench.board_us() + LEAD_US)) == []
-    bench.run(LEAD_US + 6 * FRAME_US)
-    bench.acked(Stop())
-    bench.tells(faults=Fault.STOPPED.bit, queue_depth=0)
-    held = bench.still()
-    bench.run(60_000)
-    require_braked(bench, frames(bench, begin), 240)
-    assert any(one.state is BoardState.BRAKE for one in bench.telemetry[begin:]) and held.pulses[0] < bench.at(240 * 14)[0]
-    bench.acked(Reset())
-    bench.run(300_000).tells(state=BoardState.HOLD, pulses=held.pulses)
-
-
-@rule
 def braking_ends_at_the_limit(bench: Bench) -> None:
     """Without going beyond it."""
     begin_us, count, far = soon(bench.enabled()), 33, bench.limits[0].highest - bench.start[0]
@@ -330,17 +294,6 @@ def braking_ends_at_the_limit(bench: Bench) -> None:
     held = bench.still()
     assert max(max(one.pulses) for one in bench.telemetry[begin:]) <= highest
     assert held.state is BoardState.HOLD and all(abs(pulse - highest) <= gravity(bench, speed) for pulse in held.pulses)
-
-
-@rule
-def a_braking_arm_takes_no_points(bench: Bench) -> None:
-    """Though the fault is reset: BUSY, until it holds."""
-    bench.enabled().moving()
-    bench.acked(Stop())
-    bench.acked(Reset())
-    bench.refused(SetPoint((bench.board_us() + LEAD_US) % 2**32, bench.telemetry[-1].pulses), Reason.BUSY, 0)
-    held = bench.still()
-    assert bench.points((bench.board_us() + LEAD_US, held.pulses)) == []
 
 
 # -- a host that is gone ---------------------------------------------------------------------------------------------
@@ -357,18 +310,6 @@ def silent(bench: Bench, say: bytes = b"") -> tuple[int, list[Telemetry]]:
     lost_us, kept_us = ([ahead_us(one.time_us, last_us) for one in seen if bool(one.faults) is lost] for lost in (True, False))
     assert lost_us[0] > timeout_us and kept_us[-1] <= timeout_us + FRAME_US + 2_000, (lost_us[:1], kept_us[-1:])
     return last_us, [one for one in seen if one.faults]
-
-
-@rule
-def a_silent_host_is_lost(bench: Bench) -> None:
-    """At the first frame after host_timeout_ms; the arm goes on holding, and RESET is enough."""
-    before = bench.enabled().last
-    after = silent(bench)[1][-1]
-    assert after.faults == Fault.HOST_LOST.bit and after.state is BoardState.HOLD
-    assert (after.live, after.owned, after.pulses) == (before.live, before.owned, before.pulses)
-    bench.refused(SetPoint(bench.board_us() + LEAD_US & 0xFFFF_FFFF, bench.start), Reason.FAULT, Fault.HOST_LOST.bit)
-    bench.acked(Reset())
-    bench.tells(faults=0)
 
 
 @rule

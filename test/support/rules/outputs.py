@@ -51,20 +51,6 @@ def keeps_outputs(bench: Bench) -> bool:
 
 
 @rule
-def stop_is_latched_and_reset_clears_it(bench: Bench) -> None:
-    """Moving or not; a RESET with nothing to clear is acknowledged."""
-    before = bench.enabled().last
-    bench.acked(Reset())
-    bench.acked(Stop())
-    bench.tells(faults=Fault.STOPPED.bit, **same(before, "live", "owned", "pulses"))
-    for message in (SetPoint(bench.board_us(), bench.start), enable(bench, 1), Adopt(1)):
-        bench.refused(message, Reason.FAULT, Fault.STOPPED.bit)
-    bench.refused(Enable(1, bench.start[1:] or (1, 1)), Reason.BAD_LENGTH, 0)
-    bench.acked(Reset())
-    bench.tells(faults=0)
-
-
-@rule
 def a_set_point_is_refused_for_the_first_reason_and_counted(bench: Bench) -> None:
     """BAD_LENGTH, FAULT, NOT_ENABLED, then what the queue says."""
     before, far = bench.greeted().last, bench.board_us() + 2**30
@@ -179,17 +165,6 @@ def outputs_carry_the_pulses(bench: Bench) -> None:
 
 
 @rule
-def owned_joints_stand_still(bench: Bench) -> None:
-    """In HOLD; adopting what is owned already, or enabling what is live, moves nothing."""
-    before = bench.enabled().last
-    bench.acked(Adopt(bench.all))
-    for joint in range(bench.n):
-        bench.refused(enable(bench, 1 << joint), Reason.ALREADY_LIVE, joint)
-    begin = len(bench.telemetry)
-    assert {(one.state, one.pulses) for one in bench.run(300_000).telemetry[begin:]} == {(BoardState.HOLD, before.pulses)}
-
-
-@rule
 def enable_switches_on_what_it_names(bench: Bench) -> None:
     """At its pulse, at once, and nothing else; all or nothing."""
     bench.greeted()
@@ -252,14 +227,6 @@ def disable_leaves_the_others(bench: Bench) -> None:
     bench.tells(live=0, owned=0, state=BoardState.IDLE, queue_depth=0)
     bench.refused(SetPoint(bench.board_us() + 100_000, bench.start), Reason.NOT_ENABLED, 0)
     bench.acked(enable(bench, bench.all))
-
-
-@rule
-def relax_lets_go(bench: Bench) -> None:
-    """All outputs at once; nothing is latched, nothing owned."""
-    bench.enabled().points((bench.board_us() + 800_000, bench.start))
-    bench.acked(Relax())
-    bench.tells(live=0, owned=0, pulses=(0,) * bench.n, state=BoardState.IDLE, queue_depth=0, faults=0)
 
 
 # -- the queue -------------------------------------------------------------------------------------------------------

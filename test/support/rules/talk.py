@@ -12,20 +12,18 @@ from picker_dynamics.board.protocol import (
     Enable,
     Fault,
     Hello,
-    Info,
     MessageType,
     Nack,
     Ping,
     Reason,
     Reset,
-    SetPoint,
     Stop,
     Telemetry,
     TelemetryPeriod,
     ahead_us,
     encode,
 )
-from picker_dynamics.board.protocol.framing import STUFFED_MAX, build, crc16, stuff
+from picker_dynamics.board.protocol.framing import build
 
 from .rule import Rules
 
@@ -63,15 +61,6 @@ def answers(bench: Bench, begin: int) -> list[int]:
     return [one.request for _, one in bench.heard[begin:] if isinstance(one, Answer)]
 
 
-def require_damage(bench: Bench, data: bytes, count: int = 1) -> None:
-    """Require that bytes count as so many damaged frames, and are never answered."""
-    before, begin = bench.last.bad_frames, len(bench.heard)
-    bench.raw(data)
-    bench.run(10_000, host_alive=False)
-    assert answers(bench, begin) == []
-    assert bench.last.bad_frames - before & 0xFFFF == count, (data.hex(), bench.telemetry[-1].bad_frames - before)
-
-
 # -- what it says of itself ------------------------------------------------------------------------------------------
 
 
@@ -83,35 +72,11 @@ def telemetry_comes_from_boot_on(bench: Bench) -> None:
 
 
 @rule
-def telemetry_agrees_with_itself(bench: Bench) -> None:
-    """n pulses, 0 where the output is off, INFO's boot id; IDLE where nothing is owned, and only there."""
-    bench.greeted().run(100_000)
-    bench.acked(Enable(1, (12000,) + (0,) * (bench.n - 1)))
-    assert len(bench.run(100_000).telemetry) > 8
-    for one in bench.telemetry:
-        live = sum(1 << joint for joint, pulse in enumerate(one.pulses) if pulse)
-        assert (len(one.pulses), one.boot_id, one.live) == (bench.n, bench.info.boot_id, live)
-        assert not one.owned & ~one.live and (one.state == 0) == (not one.owned)
-
-
-@rule
 def the_board_counts_its_frames(bench: Bench) -> None:
     """Modulo 2^16, each once."""
     bench.greeted().run(200_000)
     numbers = [sequence for sequence, _ in bench.heard]
     assert {(b - a) & 0xFFFF for a, b in zip(numbers, numbers[1:])} == {1}
-
-
-@rule
-def hello_is_answered_with_info(bench: Bench) -> None:
-    """Whatever its sequence; the figures are those that the board keeps."""
-    config = bench.greeted().config
-    for number in (65535, 0, 41):
-        info = bench.send(Hello(), sequence=number)
-        assert isinstance(info, Info) and info.request == number
-    assert (info.joints, info.boot_id, info.resolution_ns) == (bench.n, bench.telemetry[-1].boot_id, config.resolution_ns)
-    figures = (config.queue_capacity, config.frame_us, config.host_timeout_ms, config.max_lead_ms)
-    assert (info.queue_capacity, info.frame_us, info.host_timeout_ms, info.max_lead_ms) == figures and info.queue_capacity >= 16
 
 
 @rule
@@ -127,16 +92,6 @@ def ping_is_acknowledged_and_not_remembered(bench: Bench) -> None:
     begin, numbers = len(bench.heard), [bench.write(Ping()) for _ in range(4)]
     bench.run(30_000, host_alive=False)
     assert answers(bench, begin) == numbers
-
-
-@rule
-def board_time_is_one_clock(bench: Bench) -> None:
-    """In ACKs and telemetry, as fast as the host's to 1 %."""
-    bench.greeted()
-    begin_us, first = bench.now_us, bench.acked(Ping())
-    bench.run(500_000)
-    elapsed_us = bench.now_us - begin_us
-    assert abs(ahead_us(bench.acked(Ping()).time_us, first.time_us) - elapsed_us) <= 0.01 * elapsed_us + 2_000
 
 
 # -- what it refuses at once -----------------------------------------------------------------------------------------
@@ -206,51 +161,6 @@ def another_version_is_refused(bench: Bench) -> None:
 
 
 # -- bytes -----------------------------------------------------------------------------------------------------------
-
-
-@rule
-def damage_is_counted_and_never_answered(bench: Bench) -> None:
-    """A wrong checksum or stuffing, a frame too short or too long: one bad frame; lone delimiters: none."""
-    body = encode(Ping(), bench.greeted().sequence)
-    stop = bytes((PROTOCOL_VERSION, MessageType.STOP, 9, 9))
-    require_damage(bench, bytes(40), 0)
-    for at in range(1, len(body) - 1, 2):
-        require_damage(bench, body[:at] + bytes((body[at] ^ 0x40 or 0x20,)) + body[at + 1 :])
-    require_damage(bench, stuff(stop + crc16(stop).to_bytes(2, "big")) + b"\0")
-    for short in (b"", b"\x01", b"\x01\x02\x05"):
-        require_damage(bench, stuff(short + crc16(short).to_bytes(2, "little")) + b"\0")
-    for data in (b"\x3f" + body[1:], b"\xff" + bytes(range(1, 61)) + b"\0", b"\x01\0", body[:-2] + b"\0"):
-        require_damage(bench, data)
-    for length in (STUFFED_MAX, STUFFED_MAX + 1, 2 * STUFFED_MAX + 3, 300):
-        require_damage(bench, b"\x11" * length + b"\0")
-    bench.tells(faults=0)
-
-
-@rule
-def a_delimiter_flushes_half_a_frame(bench: Bench) -> None:
-    """Without one the frame behind it is lost with it."""
-    bench.greeted()
-    half = encode(SetPoint(1, (12000,) * bench.n), 1)[:9]
-    for between, answered in ((b"\0", True), (b"", False)):
-        before, number, begin = bench.last.bad_frames, bench.sequence, len(bench.heard)
-        bench.sequence += 1
-        bench.raw(half + between + encode(Ping(), number) + b"\0")
-        assert (bench.answer(number, begin) is not None) == answered
-        bench.tells(bad_frames=before + 1)
-
-
-@rule
-def frames_come_as_they_like(bench: Bench) -> None:
-    """Byte by byte, or several at once; a frame of nothing but zeros too."""
-    number, begin = bench.greeted().sequence, len(bench.heard)
-    for byte in encode(Ping(), number):
-        bench.raw(bytes((byte,)))
-        bench.run(3_000, host_alive=False)
-    bench.raw(b"\0\0".join(encode(Ping(), number + k) for k in (1, 2, 3)))
-    bench.run(20_000, host_alive=False)
-    assert answers(bench, begin) == [number + k for k in range(4)]
-    bench.sequence = number + 4
-    require_nack(ask(bench, MessageType.SET_POINT, bytes(4 + 2 * bench.n)), Reason.NOT_ENABLED)
 
 
 @rule
