@@ -1,25 +1,13 @@
 """Execution: a reference that is continuous whatever happens, never anything that was not checked, and events as types."""
 
-from execution_rig import HOME, TIP_SPEED, Rig, executing, goal, limits, moved
-from numpy.testing import assert_allclose, assert_array_equal
+from execution_rig import HOME, TIP_SPEED, Rig, goal, limits, moved
+from numpy.testing import assert_array_equal
 from pytest import raises
 
 from picker_dynamics.errors import LimitError, PickerError
 from picker_dynamics.execution import checks
-from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.execution.motion import Phase
-
-
-def test_a_goal_is_executed_and_then_held():
-    rig, target = Rig(begin_s=10.0), moved(base=0.3, shoulder=0.2)
-    motion = rig.submit(goal(target), "g")
-    rig.run(motion.trajectory.duration + 0.5)
-    assert rig.ended == [("g", False)]
-    assert_allclose(rig.references[0].q, HOME, atol=1e-12)
-    assert_allclose(rig.newest.q, target, atol=1e-9)
-    assert rig.holds
-    rig.require_smooth(60.0)
 
 
 def test_deactivation_aborts_and_nothing_is_sent_until_a_new_start():
@@ -41,12 +29,6 @@ def test_deactivation_aborts_and_nothing_is_sent_until_a_new_start():
 
 
 # -- events ---------------------------------------------------------------------------------------------------
-
-
-def test_at_the_end_whoever_waits_is_told():
-    rig = executing(goal(moved(base=0.5)))
-    (event,) = rig.execution.close()
-    assert (event.kind, event.text) == (EventKind.ABORTED, "aborted: the controller ends") and rig.answer("g").text == event.text
 
 
 def test_a_motion_that_is_too_fast_is_slowed_or_refused():

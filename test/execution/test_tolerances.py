@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal_tracking import Tolerances, exceeded
@@ -33,9 +32,6 @@ def test_another_tolerance_is_refused_by_name(bad, field):
     with pytest.raises(InputError, match=rf"goal_tolerance of base \({field}\) is") as caught:
         DEFAULTS.wanted([], [asked("base", **{field: bad})], 0.0, NAMES)
     assert caught.value.subject == "base"
-
-
-numbers = st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3)
 
 
 def test_the_text_names_joint_amount_and_limit_in_its_unit():

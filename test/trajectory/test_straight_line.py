@@ -77,8 +77,6 @@ def test_other_arms_go_straight_too(name):
         ),
         ((260, 80, 170), {}, InputError, r"tip is 260 m away, must be within 10 m: are these millimetres\?"),
         (tuple(BEGIN), {}, InputError, "from there already"),
-        ((0.2, 0.1, 0.2), {"pitch_rad": 2.0}, InputError, "must be -90"),
-        ((0.2, 0.1, 0.2), {"direction": (0.0, 0.0, 0.0)}, InputError, "points nowhere"),
         ((0.2, 0.1, 0.2), {"direction": (1, 0, 0), "pitch_rad": 0.0}, InputError, "not both"),
     ],
 )
