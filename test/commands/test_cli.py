@@ -1,6 +1,5 @@
 """The ``picker`` command given something wrong: one line, and an exit code of its own; nothing was started."""
 
-import json
 import os
 import re
 import shlex
@@ -134,13 +133,6 @@ def test_a_number_that_a_node_refuses_ends_picker_up_with_its_complaint(tmp_path
 
 
 # -- the others ----------------------------------------------------------------------------------------
-
-
-def test_check_passes_the_picker_and_says_how_well(picker_command):
-    code, said, complaints = picker_command("check", "--samples", "50")
-    assert code == 0 and complaints == [] and "models passed: worst relative residual" in said
-    code, said, _ = picker_command("check", str(resource("urdf/picker.urdf")), "--samples", "50", "--json")
-    assert code == 0 and json.loads(said)["worst"] <= 1e-9
 
 
 @mark.parametrize("delay_s", [0.0, 0.5])

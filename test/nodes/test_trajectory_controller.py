@@ -59,23 +59,6 @@ def test_a_goal_by_topic_moves_the_true_arm_and_is_answered_and_its_references_a
     assert [values_of(one)["outcome"] for one in arm.status if values_of(one)["goal"] == "there"] == ["accepted", "done"]
 
 
-@pytest.mark.parametrize(
-    ("message", "said"),
-    [
-        (goal(moved(base=9.0), name="g"), "base"),
-        (goal(HOME[:3], names=NAMES[:3], name="g"), "joint"),
-        (goal(HOME, names=(*NAMES[:-1], "tail"), name="g"), "unknown joint 'tail'"),
-        (goal(HOME, name="g", effort=[0.0] * 5), "point 0 has efforts"),
-        (goal(np.full(5, np.nan), name="g"), "nan"),
-    ],
-    ids=["limit", "partial", "unknown", "effort", "nan"],
-)
-def test_a_goal_that_cannot_be_is_refused_with_the_reason_and_nothing_moves(arm, message, said):
-    arm.goals.publish(message)
-    assert said in arm.said("g", "refused").message
-    assert np.abs(arm.session.reference() - HOME).max() < 1e-9
-
-
 def test_a_goal_without_points_cancels_and_one_joint_without_a_time_grips(arm):
     arm.goals.publish(goal(moved(base=0.9), times=[6.0], name="far"))
     arm.until(lambda: arm.plant.v[0] > 0.1, "motion")

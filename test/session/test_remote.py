@@ -145,15 +145,6 @@ def test_what_was_asked_before_a_stop_reset_or_enable_is_refused_after_it(client
     assert client.move_through([0.5], [start + [0.1, 0.0, 0.0]]) >= 0.5, "what is asked now"
 
 
-def test_a_motion_of_several_legs_does_not_go_on_after_somebody_has_stopped_reset_and_enabled(client, running):
-    with RemoteSession() as other, client.asking():
-        client.move({"theta1": 0.1})
-        for end in (other.stop, other.reset, lambda: other.enable(True), other.wait_holding):
-            end()
-        with pytest.raises(GoalRefusedError, match="after this was asked"):
-            client.move({"theta1": 0.2})
-
-
 def test_what_is_asked_within_counts_and_settings_are_given_back_after_a_stop_too(client, running):
     now = client.epoch
     with client.asking(now - 2), client.asking():
