@@ -3,23 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-from calibration_truth import ARM, BELIEVED, JOINTS, SENSORS, VALIDATOR, bench, hidden
+from calibration_truth import ARM, BELIEVED, JOINTS, SENSORS, VALIDATOR, hidden
 from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, raises
 
-from benchmarks.calibration_benches import RestingBench, calibrate
 from picker_dynamics.errors import InfeasibleError, InputError
 from picker_dynamics.estimation.calibration import droop_fit, droop_model
-from picker_dynamics.estimation.calibration.poses import WEIGHTS, way
-from picker_dynamics.robot.kinematic_tree import link_poses
-
-
-class ExactBench(RestingBench):
-    """No noise in what is read of the droop, and every hop as usual."""
-
-    def read_station(self, _validator, station, side, columns):
-        poses = link_poses(ARM, self.resting(station, columns, side, -side * self.hops(station)))
-        return [float(sensor.of(poses)) for sensor in station.sensors]
+from picker_dynamics.estimation.calibration.poses import way
 
 
 def test_derivatives_of_the_readings_are_those_of_differences():
@@ -55,18 +45,6 @@ def test_zero_scale_spring_gap_and_friction_are_found(calibrated):
     pulses = BELIEVED.to_pulse_us(BELIEVED.home)
     true, ours, before = (servos.to_angle(pulses) for servos in (arm.plant.servo_map, found.known_servos, BELIEVED))
     assert np.abs(ours - true).max() < np.radians(0.4) < np.abs(before - true).max()
-
-
-def test_exact_readings_give_exact_figures():
-    """What is left is what the prior pulls towards itself, and masses that are known to a gram."""
-    arm = bench(5, ExactBench)
-    found = calibrate(ARM, BELIEVED, arm, WEIGHTS, seed=5)
-    for joint in JOINTS:
-        _, _, compliance, gap, load_friction, _ = hidden(arm.plant, joint)
-        assert found.fit.stiffness(joint).value * compliance == approx(1.0, abs=0.06)
-        assert found.fit.figure(joint, "gap").value == approx(gap, rel=0.15)
-        assert found.fit.figure(joint, "load_friction").value == approx(load_friction, abs=0.06)
-    assert found.fit.misfit < 0.3
 
 
 def test_stiffness_is_that_at_the_nominal_voltage_where_the_supply_is_measured(calibrated):

@@ -16,7 +16,6 @@ from picker_dynamics.estimation.calibration import arm_estimate, guided, questio
 from picker_dynamics.estimation.calibration.joint_map import mapped
 from picker_dynamics.estimation.calibration.questions import LeaveError
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.robot import description as descriptions
 from picker_dynamics.sim.plant import Plant
 
 WRIST = ARM.joint_names.index("wrist")
@@ -148,23 +147,6 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
         one, other = (some.fit.stiffness(joint) for some in (estimate, expected))
         assert one.value == approx(other.value, abs=3.0 * math.hypot(one.sd, other.sd))
     assert broken.bench.plant.payload == 0.0
-
-
-@mark.long
-def test_the_command_rehearses_all_of_it(tmp_path, few_poses, capsys):
-    code = command_run("--simulated", "--out", str(tmp_path), "--seed", "4", "--json", "--settle", "1.5")
-    said = capsys.readouterr()
-    report = json.loads(said.out)
-    assert code == 0 and report["hold_mm"]["after"]["median"] < report["hold_mm"]["before"]["median"]
-    stiffness, mass = report["joints"]["shoulder"]["stiffness_nm_rad"], report["links"]["hand"]["mass_kg"]
-    assert stiffness["found"] == approx(stiffness["truth"], rel=0.25) and mass["found"] == approx(mass["truth"], abs=3e-3)
-    session = Session.open(tmp_path, json.loads((tmp_path / "session.json").read_text())["arm"], {})
-    assert list(session.done) == list(command.STEP_NAMES) == [step.NAME for step in guided.STEPS]
-    overlay = servos(overlay=tmp_path / "servos.calibrated.yaml")
-    made = descriptions.load(tmp_path / "arm.urdf")
-    ends = np.array([servo.pulse_range for servo in overlay.servos])
-    assert (ends[:, 0] <= made.lower + 1e-4).all() and (ends[:, 1] >= made.upper - 1e-4).all(), "the pulses reach the limits"
-    assert "within" in said.err and "Written" in said.err
 
 
 def test_the_quick_way_takes_few_answers_and_marks_what_they_do_not_tell(tmp_path, few_poses, capsys):

@@ -74,17 +74,6 @@ def test_the_chain_itself_adds_no_lag_and_a_clock_that_drifts_is_fitted(paths):
     assert errors_mm(paths, "full", servos=FINE, drift=5e-3)[1].max() < 0.25
 
 
-def test_what_is_believed_of_the_servos_makes_the_difference(paths, exact):
-    """Without the deadband's term the error is larger; a stiffness believed too low does harm, one too high does not."""
-    hold, _ = errors_mm(paths, "full", believed=servos_with(deadband_us=0.0))
-    assert np.median(hold) > 1.5 * np.median(exact["full"][0])
-    stiff = servos_with(stiffness=25.0)
-    none, full = (errors_mm(paths, mode, servos=stiff, believed=SERVOS)[0] for mode in ("none", "full"))
-    assert np.median(full) > np.median(none)
-    careful, _ = errors_mm(paths, "full", believed=stiff)
-    assert (careful < exact["none"][0]).all()
-
-
 def test_a_berry_that_is_announced_is_held_and_one_that_is_not_sags(paths):
     loop = ClosedLoop(Plant(ARM, SERVOS), MODEL, SERVOS, "full")
     loop.start(paths[0].end)

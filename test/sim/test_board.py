@@ -18,18 +18,7 @@ from waiting import PATIENCE_S, until
 
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import (
-    Adopt,
-    BoardState,
-    Enable,
-    Fault,
-    Relax,
-    Reset,
-    Stop,
-    encode,
-    limits_checksum,
-    pulse_units,
-)
+from picker_dynamics.board.protocol import BoardState, Enable, Fault, Reset, Stop, encode, limits_checksum, pulse_units
 from picker_dynamics.errors import InputError, LinkError
 from picker_dynamics.resources import resource
 from picker_dynamics.sim.control_socket import BoardControl
@@ -178,43 +167,6 @@ def test_opening_the_port_resets_the_board_unless_dtr_stays_up(make_board):
     until(lambda: board.port.descriptor is None)
     with linked(board) as link:
         assert link.info.boot_id == 3
-
-
-def test_outputs_outlive_a_reset_and_relax_lets_the_arm_fall(make_board):
-    board, control = make_board(pose=POSE, support=False, found=POSE)
-    with linked(board) as link:
-        assert link.telemetry.live == ALL and link.telemetry.owned == 0
-        link.request(Adopt(ALL))
-        until(lambda: board.plant.at_rest)
-        stands = control.truth().q
-        assert stands[1] > 0.6 and link.telemetry.pulses == units(POSE)
-        control.command("reset")
-        until(lambda: link.info.boot_id == 2)
-        truth = control.truth()
-        assert truth.boot_id == 2 and truth.live == ALL and truth.owned == 0
-        np.testing.assert_allclose(truth.q, stands, atol=1e-3)
-        link.request(Relax())
-        until(lambda: control.truth().q[1] < -0.2)
-        assert control.truth().live == 0
-        control.command("reset", keep_outputs=False)
-        until(lambda: link.info.boot_id == 3)
-
-
-def test_a_pulled_cable_is_noticed_and_the_board_holds(make_board):
-    board, control = make_board()
-    losses = []
-    with linked(board, on_loss=losses.append) as link:
-        link.request(Enable(ALL, units(SERVOS.rest)))
-        control.command("unplug", seconds=60.0)
-        until(lambda: losses)
-        assert not link.connected and not os.path.lexists(board.port.link)
-        until(lambda: control.truth().faults == ("HOST_LOST",))
-        link.close()
-        control.command("unplug", seconds=0.1)
-        until(lambda: os.path.lexists(board.port.link))
-        link.open(8.0)
-        assert link.telemetry.live == ALL == link.telemetry.owned and link.telemetry.faults == Fault.HOST_LOST.bit
-        np.testing.assert_allclose(control.truth().q, SERVOS.rest, atol=0.05)
 
 
 def test_damaged_bytes_and_failing_supplies(make_board):
