@@ -60,8 +60,7 @@ class Streamed:
             if self.now_s >= self.free_s["client"]:
                 self._waiting = self.path(self.now_s)
             if self.now_s < self.free_s["loop"]:
-                self.rig.board.run(PERIOD_S)
-                self.rig.q.append(np.array(self.rig.plant.q))
+                self.rig.run(PERIOD_S, stalls=True)
                 continue
             if self._waiting is not None:
                 self.rig.session.stream(self.rig.arm.description.joint_names, self._waiting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import numpy as np
@@ -11,39 +12,25 @@ from numpy.testing import assert_allclose
 from places import ROOT
 from rosbags.highlevel import AnyReader
 from scipy.spatial.transform import Rotation
+from served_arm import Running
 from small_urdfs import random_arm
 from waiting import until
 
 from picker_dynamics.board.stamp_clock import clocks_apart_s
 from picker_dynamics.commands.cli import main
-from picker_dynamics.controller import parameters
-from picker_dynamics.controller.settings import Settings, given
 from picker_dynamics.recording.arm_topics import ArmTopics
 from picker_dynamics.recording.reader import read
 from picker_dynamics.recording.writer import Recording
 from picker_dynamics.robot import arm_text, description
-from picker_dynamics.session.address import socket_path
-from picker_dynamics.session.loop_thread import LoopThread
-from picker_dynamics.session.report import Report
-from picker_dynamics.session.running_arm import RunningArm
-from picker_dynamics.session.server import Server
 
 
 @pytest.fixture
 def arm(tmp_path, monkeypatch):
-    """The torque-controlled arm of the notes in namespace ``left``, its loop in a thread, served by a socket."""
+    """The torque-controlled arm of the notes, running in namespace ``left``."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    arm = RunningArm({part: Settings(part, given({"control": "torque"})) for part in parameters.PARTS})
-    server, loop = Server(arm, Report(arm), socket_path("left")), None
-    try:
-        loop = LoopThread(arm.session.cycle, arm.period_s)
-        until(lambda: arm.controller.execution.active, "an active arm")
-        yield arm
-    finally:
-        if loop is not None:
-            loop.close()
-        server.close()
-        arm.close()
+    with contextlib.closing(Running("left")) as running:
+        until(lambda: running.arm.controller.execution.active, "an active arm")
+        yield running.arm
 
 
 def test_what_a_running_arm_does_is_recorded(arm, tmp_path, capsys):

@@ -49,9 +49,11 @@ class Rig:
         self.asked: list[list[Verdict]] = []
         self.arm.connect()
 
-    def run(self, seconds: float) -> None:
+    def run(self, seconds: float, stalls: bool = False) -> None:
+        """Let time pass; ``stalls``: the control loop makes no cycle meanwhile."""
         for _ in range(round(seconds / PERIOD_S)):
-            self.events += self.session.cycle().tick.events
+            if not stalls:
+                self.events += self.session.cycle().tick.events
             self.board.run(PERIOD_S)
             self.tips.append(self.plant.tip.copy())
             self.q.append(np.array(self.plant.q))
@@ -67,8 +69,8 @@ class Rig:
     def move(self, q, duration_s: float = 0.5) -> list[Verdict]:
         """Ask for a motion; the answers that it gets."""
         answers: list[Verdict] = []
-        still, name = [0.0] * 5, f"goal {len(self.asked)}"
-        goal = Goal(picker().joint_names, [duration_s], [np.asarray(q).tolist()], [still], [still])
+        still, name = [0.0] * len(q), f"goal {len(self.asked)}"
+        goal = Goal(self.outputs.joint_names, [duration_s], [np.asarray(q).tolist()], [still], [still])
         self.session.submit(GoalRequest(lambda: goal, identifier=name, tracker=self.arm.tracker, answer=answers.append))
         self.asked.append(answers)
         return answers

@@ -10,9 +10,6 @@ from arm_rig import PERIOD_S, Rig
 from picker_dynamics.board.session import State
 from picker_dynamics.bus.dialects import STS
 from picker_dynamics.controller import parameters
-from picker_dynamics.execution.goal import Goal
-from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.goal_tracking import Verdict
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.arm_text import Known
@@ -75,7 +72,6 @@ class BusRig(Rig):
             self.due_s = self.bus.now()
 
     def run(self, seconds: float, stalls: bool = False) -> None:
-        """Let time pass; ``stalls``: the control loop makes no cycle meanwhile."""
         for _ in range(round(seconds / self.period_s)):
             if not stalls:
                 cycle = self.session.cycle()
@@ -86,13 +82,6 @@ class BusRig(Rig):
             self.tips.append(self.plant.tip.copy())
             self.q.append(np.array(self.plant.q))
             self.set_points.append(np.array(self.plant.setpoint))
-
-    def move(self, q, duration_s: float = 0.5) -> list[Verdict]:
-        answers: list[Verdict] = []
-        still = [0.0] * len(q)
-        goal = Goal(self.outputs.joint_names, [duration_s], [np.asarray(q).tolist()], [still], [still])
-        self.session.submit(GoalRequest(lambda: goal, tracker=self.arm.tracker, answer=answers.append))
-        return answers
 
     def enable(self) -> BusRig:
         """Enable, and wait until commands are taken."""

@@ -26,13 +26,13 @@ TOKEN = "a token of some length"
 class Running:
     """The torque-controlled arm of the notes, whose loop a thread runs, and its server."""
 
-    def __init__(self):
+    def __init__(self, namespace: str = ""):
         settings = {part: Settings(part, given({"control": "torque"})) for part in parameters.PARTS}
         self.arm = RunningArm(settings)
         self.report = Report(self.arm)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        self.server = Server(self.arm, self.report, socket_path(""), ("127.0.0.1", self.port), TOKEN)
+        self.server = Server(self.arm, self.report, socket_path(namespace), ("127.0.0.1", self.port), TOKEN)
         self.loop = LoopThread(self.arm.session.cycle, self.arm.period_s)
 
     def close(self) -> None:
