@@ -162,3 +162,6 @@ DIALECTS = {one.name: one for one in (STS, SCS)}
 
 EEPROM_END = 40
 """Addresses below are kept over a loss of power."""
+
+BAUDS = 1_000_000, 500_000, 250_000, 128_000, 115_200, 76_800, 57_600, 38_400
+"""Speeds [bit/s] by what a servo's ``baud`` register holds; from the factory 0."""

@@ -32,6 +32,7 @@ COMMANDS = {
     "firmware": ("firmware",),
     "find_port": ("find-port",),
     "doctor": ("doctor",),
+    "servos": ("servos",),
     "calibrate": ("calibrate",),
     "weigh": ("weigh",),
     "compare": ("compare",),

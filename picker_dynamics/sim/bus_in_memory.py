@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from picker_dynamics.bus import frames
-from picker_dynamics.bus.dialects import DIALECTS
+from picker_dynamics.bus.dialects import BAUDS, DIALECTS
 from picker_dynamics.errors import LinkError
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
@@ -168,8 +168,9 @@ class BusInMemory:
         requests, _ = frames.take(self._request)
         at_s = self.now() + self._latency_s + len(data) * BITS / self.baud
         for request in requests:
-            asked = request.data[2:] if request.code == frames.SYNC_READ else [servo.id for servo in self.servos]
-            for servo in sorted((one for one in self.servos if one.id in asked), key=lambda one: asked.index(one.id)):
+            here = [servo for servo in self.servos if BAUDS[servo.get("baud")] == self.baud]
+            asked = request.data[2:] if request.code == frames.SYNC_READ else [servo.id for servo in here]
+            for servo in sorted((one for one in here if one.id in asked), key=lambda one: asked.index(one.id)):
                 if (reply := servo.answer(request)) is not None:
                     at_s += TURNAROUND_S + len(reply) * BITS / self.baud
                     self._coming.append((at_s + self._latency_s, self.harm(servo.id, reply)))
