@@ -62,7 +62,7 @@ def test_every_command_and_what_is_under_it_has_a_help(capsys, command):
         assert ended.value.code == 0
         return capsys.readouterr().out
 
-    for verb in re.findall(r"^    ([a-z]+)", text(command), re.M):
+    for verb in re.findall(r"^    ([a-z-]+)", text(command), re.M):
         assert f"usage: picker {command} {verb}" in text(command, verb)
 
 
