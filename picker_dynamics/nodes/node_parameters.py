@@ -66,6 +66,15 @@ def take_settings(
     _require_steady_time(given)
     require_known(settings, given)
 
+    def as_meant(parameters: list[Parameter]) -> list[Parameter]:
+        """A whole number where a fraction is meant, as ``ros2 param set`` reads 1, becomes one."""
+        return [
+            Parameter(one.name, value=float(one.value))
+            if type(one.value) is int and one.name in settings and isinstance(settings[one.name], float)
+            else one
+            for one in parameters
+        ]
+
     def take(parameters: list[Parameter]) -> SetParametersResult:
         values = {one.name: _plain(one.value) for one in parameters}
         try:
@@ -81,6 +90,7 @@ def take_settings(
         news = [Parameter(name, value=settings[name]) for name in names]
         node.set_parameters([one for one in news if one.value != _plain(node.get_parameter(one.name).value)])
 
+    node.add_pre_set_parameters_callback(as_meant)
     node.add_on_set_parameters_callback(take)
     if later is not None:
         settings.heard.append(lambda values: later(follow, values))

@@ -199,9 +199,14 @@ def test_a_parameter_that_does_not_fit_is_refused_in_one_line_and_changes_nothin
 
 
 def test_a_whole_number_is_taken_where_a_fraction_is_meant(arm):
-    """As YAML has it: ``ambient_c: 35``."""
+    """As YAML has it: ``ambient_c: 35``; and ``ros2 param set``."""
     value = arm.node.get_parameter("ambient_c").value
     assert isinstance(value, float) and value == arm.arm.settings["hardware"]["ambient_c"] == 35.0
+    request = SetParameters.Request(parameters=[Parameter("speed_scaling", value=0).to_parameter_msg()])
+    assert arm.call(SetParameters, "trajectory_controller/set_parameters", request).results[0].successful
+    assert arm.arm.settings["trajectory_controller"]["speed_scaling"] == 0.0
+    value = arm.process.nodes["trajectory_controller"].get_parameter("speed_scaling").value
+    assert isinstance(value, float) and value == 0.0
 
 
 def test_parameters_and_settings_follow_each_other(arm):
