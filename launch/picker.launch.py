@@ -10,7 +10,6 @@ from pathlib import Path
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction, SetEnvironmentVariable
-from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -18,11 +17,12 @@ from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
-from picker_dynamics.bringup.options import Options
+from picker_dynamics.bringup.options import Options, switch
 from picker_dynamics.bringup.runner import PARK_S
 from picker_dynamics.errors import ConfigurationError, MissingDependencyError, PickerError
 from picker_dynamics.resources import PACKAGE
 from picker_dynamics.robot import description
+from picker_dynamics.session import address
 
 ARGUMENTS = (
     ("hardware", "sim", "sim (virtual board and arm) or serial"),
@@ -58,10 +58,11 @@ def processes(context):
     ends the launch and leaves them running, a hardware node among them.
     """
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
-    rviz, collision, view, pick = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
+    rviz, collision, view, pick = (switch(name, LaunchConfiguration(name).perform(context)) for name in SWITCHES)
     mass = _number("payload_mass", chosen.pop("payload_mass"))
     options = Options(payload_mass=mass, markers=rviz, collision=collision, view=view, pick=pick, **chosen)
     _require("robot_state_publisher", *(["rviz2"] if rviz else []), context=context)
+    address.require_free(options.namespace)
     graph = bringup.graph(options)  # last, because it makes a folder
     actions = [SetEnvironmentVariable(*one) for one in bringup.local_only(os.environ).items()]
     if graph.board is not None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
-from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -16,7 +15,7 @@ from launch_ros.substitutions import FindPackagePrefix
 
 from picker_dynamics import lifeline
 from picker_dynamics.bringup import bringup, rviz_config
-from picker_dynamics.bringup.options import Options
+from picker_dynamics.bringup.options import Options, switch
 from picker_dynamics.errors import MissingDependencyError
 from picker_dynamics.resources import PACKAGE
 from picker_dynamics.robot import description
@@ -38,7 +37,7 @@ SWITCHES = ("sliders", "rviz")
 def processes(context):
     """What is to run, as launch actions; whatever may be wrong is found before anything starts."""
     chosen = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS if name not in SWITCHES}
-    sliders, rviz = (IfCondition(LaunchConfiguration(name)).evaluate(context) for name in SWITCHES)
+    sliders, rviz = (switch(name, LaunchConfiguration(name).perform(context)) for name in SWITCHES)
     options = Options(markers=True, **chosen)
     wanted = (("robot_state_publisher", True), ("joint_state_publisher_gui", sliders), ("rviz2", rviz))
     for package in (package for package, needed in wanted if needed):

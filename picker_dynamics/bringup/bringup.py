@@ -13,7 +13,9 @@ from pathlib import Path
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import PACKAGE, resource
-from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot import description, servo_arm
+from picker_dynamics.robot.scene import read_scene
+from picker_dynamics.robot.sighting import read_cameras
 
 from .options import Options
 
@@ -88,13 +90,18 @@ def graph(options: Options) -> Graph:
     """The processes for these options.
 
     Raises:
-        DescriptionError, ConfigurationError: of URDF, servo map or limit of memory, said once before anything starts.
+        DescriptionError, ConfigurationError: of URDF, servo map, scene, cameras or limit of memory, said once before
+            anything starts.
         MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
     """
     limit, needed = system.getrlimit(system.RLIMIT_AS)[0], MEMORY_MB + (ROS_MB if find_spec("rclpy") else 0)
     if 0 <= limit >> 20 < needed:
         text = f"a process may take {limit >> 20} MB of memory here (ulimit -v), and that of an arm needs {needed}"
         raise ConfigurationError(text, "ulimit -v", limit >> 20, needed)
+    if options.scene:
+        read_scene(options.scene, description.load(options.urdf_path).root)
+    if options.cameras:
+        read_cameras(options.cameras, description.load(options.urdf_path))
     which, entry, tip_speed = _which(options), options.entry, options.tip_speed_limit
     board, port, control = None, options.port, ""
     hardware: Values = {}

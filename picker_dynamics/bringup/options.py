@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.files.fields import number
 from picker_dynamics.session.address import require_namespace
 
 if TYPE_CHECKING:  # every command reads this; few of them need an arm's files
@@ -21,9 +22,22 @@ CHOICES = {
     "on_shutdown": ("", "hold", "park", "relax"),
     "log_level": ("debug", "info", "warn", "error", "fatal"),
 }
-"""What may be chosen of what there is; numbers and files are checked by who uses them."""
+"""What may be chosen of what there is; other numbers than the payload's, and files, are checked by who uses them."""
+
+PAYLOAD_MAX_KG = 5.0
+"""As of the parameter ``payload.mass``."""
+
+SWITCH = {"true": True, "1": True, "false": False, "0": False}
+"""What may be written for a switch of a launch file, in capitals too."""
 
 FOR_SERVOS = ("board", "servo", "servos", "servo_overlay", "compensation", "on_shutdown")
+
+
+def switch(name: str, text: str) -> bool:
+    """Whether what a person writes for a switch switches it on; a ConfigurationError where it is no ``SWITCH``."""
+    if (word := text.lower()) not in SWITCH:
+        raise ConfigurationError(f"{name} is {text!r}, must be true or false", subject=name, value=text)
+    return SWITCH[word]
 
 
 @dataclass(frozen=True)
@@ -96,6 +110,8 @@ class Options:
             from picker_dynamics.files.formats import read_yaml
 
             read_yaml(self.params_file, "params_file", ConfigurationError)
+        if self.payload_mass is not None:
+            number(self.payload_mass, "payload_mass", (0.0, True, PAYLOAD_MAX_KG), unit="kg")
         torque, sim = self.torque_controlled, self.hardware == "sim"
         joints = f"arm {self.arm or Path(self.urdf).stem} has torque-controlled joints, no servos: it can only be simulated"
         for wrong, names, why in (

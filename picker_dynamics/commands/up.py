@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import fields
 
 from picker_dynamics.bringup import bringup
-from picker_dynamics.bringup.options import CHOICES, Options
+from picker_dynamics.bringup.options import CHOICES, PAYLOAD_MAX_KG, Options
 from picker_dynamics.errors import LinkError
 from picker_dynamics.session.facts import first_command
 
@@ -38,7 +38,7 @@ def add_parser(commands) -> None:
     shared.add(up, "--plant-error", type=shared.number(0.0, 0.5), help=error)
     speed = "largest speed of the tip (default 0.25)"
     shared.add(up, "--tip-speed", type=shared.number(0.01, 2.0), dest="tip_speed_limit", help=speed)
-    up.add_argument("--payload-mass", type=shared.number(0.0, 5.0), metavar="KG", help="mass at the tool")
+    up.add_argument("--payload-mass", type=shared.number(0.0, PAYLOAD_MAX_KG), metavar="KG", help="mass at the tool")
     rate = "rate of the reference, 10 to 200; of a torque-controlled arm to 500 (default 100)"
     up.add_argument("--rate", type=shared.number(10.0, 500.0), default=None, metavar="HZ", dest="rate_hz", help=rate)
     up.add_argument("--compensation", default="", choices=CHOICES["compensation"][1:], help="default: as the parameter file says")

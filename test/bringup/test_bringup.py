@@ -9,8 +9,8 @@ import any_arms
 import pytest
 
 from picker_dynamics.bringup.bringup import graph, local_only, remove_leftovers, view_graph
-from picker_dynamics.bringup.options import Options
-from picker_dynamics.controller.parameters import PARTS
+from picker_dynamics.bringup.options import PAYLOAD_MAX_KG, Options
+from picker_dynamics.controller.parameters import PARTS, PAYLOAD
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.resources import resource
 
@@ -108,11 +108,21 @@ def test_discovery_stays_on_this_machine_unless_the_user_says_otherwise(chosen, 
         ({"arm": "rrp", "urdf": str(resource("urdf/picker.urdf"))}, "not both"),
         (SERIAL | {"port": ""}, "no port is given"),
         ({"params_file": "/nowhere.yaml"}, "/nowhere.yaml"),
+        ({"payload_mass": 5.1}, "payload_mass is 5.1 kg, must be <= 5"),
+        ({"payload_mass": -0.1}, "payload_mass is -0.1 kg, must be >= 0"),
+        ({"scene": "/nowhere.yaml"}, "cannot read scene /nowhere.yaml"),
+        ({"scene": CAMERAS}, "cameras"),
+        ({"pick": True, "cameras": "/nowhere.yaml"}, "cannot read cameras /nowhere.yaml"),
     ],
 )
-def test_options_that_do_not_fit_are_refused_by_name(options, named):
+def test_options_that_do_not_fit_are_refused_by_name_before_anything_is_made(options, named, temporary):
     with pytest.raises(ConfigurationError, match=named):
-        Options(**options)
+        graph(Options(**options))
+    assert not list(temporary.iterdir())
+
+
+def test_the_largest_payload_is_that_of_the_parameter():
+    assert PAYLOAD[0].high == PAYLOAD_MAX_KG
 
 
 OWN = """

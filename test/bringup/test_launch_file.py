@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from waiting import PATIENCE_S, until
 
 from picker_dynamics.bringup.bringup import Options
 from picker_dynamics.resources import resource
+from picker_dynamics.session.address import Claim
 
 SUPPORT = str(ROOT / "test/support")
 STARTED = {"arm", "virtual_board", "robot_state_publisher"}
@@ -201,9 +202,17 @@ def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
     assert not Path(hardware["port"]).parent.exists()
 
 
-@pytest.mark.parametrize(("words", "said"), [(["hardware:=serial"], "hardware is serial, but no port is given")])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hardware:=serial"], "hardware is serial, but no port is given"),
+        (["payload_mass:=7", "rviz:=true"], "payload_mass is 7 kg, must be <= 5"),
+        (["rviz:=maybe"], "rviz is 'maybe', must be true or false"),
+        (["namespace:=taken"], "the arm of namespace /taken in ROS domain"),
+    ],
+)
 def test_a_bad_argument_gets_one_error_and_starts_nothing(prefix, words, said):
-    with launched(stand_ins(prefix), *words) as process:
+    with closing(Claim("taken")), launched(stand_ins(prefix), *words) as process:
         errors = [line for line in ended(process, 1).splitlines() if "ERROR" in line]
     assert len(errors) == 1 and said in errors[0]
     time.sleep(0.3)
