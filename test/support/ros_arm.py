@@ -154,7 +154,7 @@ class _Connection:
     """Connection to the board in memory, made at once: virtual time has no threads."""
 
     def __init__(self, arm: RosArm):
-        self._arm, self.wanted, self.failure = arm, False, None
+        self._arm, self.session, self.wanted, self.failure = arm, arm.outputs, False, None
 
     def open(self) -> None:
         self.wanted = True
