@@ -193,7 +193,7 @@ def test_one_process_per_spec_with_what_was_chosen_and_ctrl_c_ends_them(prefix):
     arm = found["arm"]
     hardware = parameters(arm, "hardware")
     assert "__ns:=/left" in arm and parameters(arm, "trajectory_controller")["collision.enabled"] is True
-    assert hardware["on_shutdown"] == "park" and hardware["autostart"] is True and hardware["baud"] == 500000
+    assert hardware["on_shutdown"] == "park" and hardware["autostart"] is True and hardware["state_rate_hz"] == 50.0
     board = found["virtual_board"]
     assert hardware["port"] == board[board.index("--link") + 1] and "--ros-args" not in board
     publisher = parameters(found["robot_state_publisher"])
