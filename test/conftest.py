@@ -1,7 +1,5 @@
 """What all tests share: a ROS domain, signals, and which tests of the firmware were left out."""
 
-from __future__ import annotations
-
 import os
 
 # Matrices here are small: threads of BLAS cost more than they save, tenfold on a busy machine.  NumPy reads it when it loads.

@@ -1,7 +1,5 @@
 """Offset and drift from late arrivals: against a simulated clock whose truth is known."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """One board and the arm on it, bytes and all, on virtual time: nothing moves by surprise, nothing is lost without a count."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -3,8 +3,6 @@
 The real session, link and firmware, and the plant, in simulated time; judged by the board's outputs and the plant's tip.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body, servos

@@ -4,8 +4,6 @@ A sender alone with the bytes of a board, whose time passes its end.  In some se
 the others only when they come, and what the line does with them, and then the outputs move no faster than what is asked for.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Every fault at every stage of a motion: the arm decelerates and holds, says why, waits to be told, and never jumps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from session_rig import ALL, HOME, LIMITS, PERIOD_S, SERVOS, Rig, units

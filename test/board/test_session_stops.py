@@ -1,7 +1,5 @@
 """Stops, faults and boards that are not ours: what a hardware session does about them, on virtual time."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The guard on set-points: time, step and continuity, whatever is asked."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from session_rig import HOME, SERVOS

@@ -4,8 +4,6 @@ A controller that behaves, others that do not, people with switches and cables, 
 the board's outputs, frame by frame; nothing of the session's own guard.  ``pytest --hypothesis-profile long`` runs thousands.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

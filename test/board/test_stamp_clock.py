@@ -1,7 +1,5 @@
 """Stamps of a wall clock that jumps, in steady seconds."""
 
-from __future__ import annotations
-
 import pytest
 
 from picker_dynamics.board.stamp_clock import StampClock, clocks_apart_s

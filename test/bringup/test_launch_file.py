@@ -5,8 +5,6 @@ are tested.  With them the file is run, scripts standing in for the nodes; and, 
 with the real nodes and the simulated arm.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import json

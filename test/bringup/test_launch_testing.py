@@ -3,8 +3,6 @@
 A process of its own for each file: a launch changes signals and environment of the process that it runs in.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

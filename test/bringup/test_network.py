@@ -1,7 +1,5 @@
 """Operator and arm on two machines: network namespaces with a cable between them, that is pulled in mid-motion."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -3,8 +3,6 @@
 In `make test`, of running nodes: `picker up --sim` gets ready, and Ctrl-C and SIGTERM end it; only processes show that.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """rviz/picker.rviz: what it shows is what the nodes publish, and it fits any namespace."""
 
-from __future__ import annotations
-
 import yaml
 from arm_fixtures import picker
 

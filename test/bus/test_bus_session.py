@@ -1,7 +1,5 @@
 """An arm on bus servos: the whole loop down to the bytes on virtual time, judged by the true arm and by what was written."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from pathlib import Path

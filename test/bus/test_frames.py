@@ -4,8 +4,6 @@ Sources: Feetech, "Servo SCS Communication Protocol" (FT-SCS), examples 1 to 8 a
 registers: its memory tables of STS, SMS and SCSCL servos.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from picker_dynamics.bus import frames

@@ -1,7 +1,5 @@
 """The transport over a serial port of the system: a pseudo-terminal, at whose other end simulated servos answer."""
 
-from __future__ import annotations
-
 import os
 import threading
 import tty

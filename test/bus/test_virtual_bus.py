@@ -1,7 +1,5 @@
 """The simulated bus behind a pseudo-terminal: its bytes by a real port, its time made by the test; and as a process."""
 
-from __future__ import annotations
-
 import pytest
 from ros_graph import own_domain, running_graph
 

@@ -1,7 +1,5 @@
 """Arms from their URDF alone: commands on a simulated arm, home, tip, park, status, a refused pose; processes that hold one."""
 
-from __future__ import annotations
-
 import json
 import re
 

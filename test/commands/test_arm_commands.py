@@ -1,7 +1,5 @@
 """What ``picker move`` and ``jog`` make of words: joints, places and units; and all commands on a running arm."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

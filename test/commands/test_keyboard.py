@@ -1,7 +1,5 @@
 """Keys of who drives: what they mean, and that a key which is held down means one press."""
 
-from __future__ import annotations
-
 import pytest
 
 from picker_dynamics.commands.keyboard import Action, Keys, keys_in

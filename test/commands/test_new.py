@@ -1,7 +1,5 @@
 """``picker new``: what it writes passes the check and moves at once; what it is told wrongly is said, and nothing is written."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """README.md: the commands of its first screens do in their order what it says of them."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

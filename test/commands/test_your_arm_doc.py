@@ -1,7 +1,5 @@
 """docs/your_arm.md: its commands run, its answers make an arm, and it explains every message of ``picker check``."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

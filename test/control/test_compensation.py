@@ -1,7 +1,5 @@
 """Compensation: each mode against the design's formula, nothing jumps, and the arm rests where it should."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import arm_fixtures

@@ -1,7 +1,5 @@
 """Each control law against its theory, on the RRP arm, the picker and a mass, whose dynamics have tests of their own."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

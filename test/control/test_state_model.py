@@ -1,7 +1,5 @@
 """The modelled state against SciPy's integration of the same equations, and stable where they are stiff."""
 
-from __future__ import annotations
-
 import arm_fixtures
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Following the supply's source: the arm's own current is no change of it, ripple none, and what cannot be is refused by name."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

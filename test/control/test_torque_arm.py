@@ -1,7 +1,5 @@
 """Torque-controlled joints: drives, loop and validator against theory, and the closed loop on the MuJoCo arm."""
 
-from __future__ import annotations
-
 import numpy as np
 from arm_fixtures import shipped_arm
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """A line that loses, damages, holds and delays bytes never makes the arm leap: the whole loop, the bytes and the true arm."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

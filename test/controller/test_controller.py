@@ -1,7 +1,5 @@
 """The control loop on virtual time, through session, sender, link and bytes; judged by the true arm and the outputs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arm_fixtures import picker

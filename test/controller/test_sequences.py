@@ -4,8 +4,6 @@ They are drawn by NumPy, the same ones each time, ten times as many with ``pytes
 is printed, and can be pasted into ``SEEN``; with all that its arm lived through before it is repeated by its seed.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A ros2_control client swings on after stop, reset and enable, and loop, line and client stall: the true arm stays."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

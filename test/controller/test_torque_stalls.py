@@ -1,7 +1,5 @@
 """A torque-controlled arm whose control loop stands still: on virtual time, judged by the true arm at each of its steps."""
 
-from __future__ import annotations
-
 import numpy as np
 from arm_fixtures import shipped_arm, tip_speeds
 from generated import LONG

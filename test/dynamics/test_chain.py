@@ -1,7 +1,5 @@
 """N joints of any URDF: Pinocchio, any gravity, mimic joints, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 from arm_fixtures import picker
 from dynamics_models import ARMATURE, LOAD, joint

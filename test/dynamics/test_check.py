@@ -1,7 +1,5 @@
 """``picker check`` and the cross-check: lint, two readers, two models; every kind of difference is found and named."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

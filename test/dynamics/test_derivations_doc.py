@@ -1,7 +1,5 @@
 """docs/derivations.md in the notes' symbols: its lines are evaluated as they stand, and are right."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

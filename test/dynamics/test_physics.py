@@ -1,7 +1,5 @@
 """What holds for any arm, of every model: golden sample, matrices, energies, batches, payload, and what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import dynamics_properties as properties

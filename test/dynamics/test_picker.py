@@ -1,7 +1,5 @@
 """The picker's closed form: the note's letters, Pinocchio, payload, and what it refuses."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree
 

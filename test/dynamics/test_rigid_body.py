@@ -1,7 +1,5 @@
 """Pinocchio behind our interface: order, angles, armature, payload; truth from link poses by differences."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

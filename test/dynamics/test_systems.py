@@ -1,7 +1,5 @@
 """The notes' systems: first principles, the same arms as chains and in other letters, their own results, and what they refuse."""
 
-from __future__ import annotations
-
 import math
 
 import bodies_in_space

@@ -1,7 +1,5 @@
 """urchin as a third reader of the URDF, which shares no code with ours or with Pinocchio's."""
 
-from __future__ import annotations
-
 import io
 from xml.etree import ElementTree
 

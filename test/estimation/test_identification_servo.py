@@ -1,7 +1,5 @@
 """Figures of one servo from logs that another integrator made, and what is said of logs that tell nothing."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

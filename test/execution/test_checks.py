@@ -1,7 +1,5 @@
 """Checks of a motion against sums done by hand, the smallest slowing against brute force, and the words of a refusal."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Motions that come too near to anything are refused, others are not: held to MuJoCo's distances along them."""
 
-from __future__ import annotations
-
 import math
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Drivers at their door: who gets the arm, whose goals move it, and what becomes of one that falls silent."""
 
-from __future__ import annotations
-
 from execution_rig import ACCEPTED, REFUSED, Rig, goal, moved
 from pytest import fixture
 

@@ -1,7 +1,5 @@
 """The floor: no goal, stream, stop or jog takes the tool or a joint below it; heights are Pinocchio's."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Velocities that teleoperation sends, and the reference that comes of them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Payload hold: what is told to hang at the tool against what Pinocchio says the servos bear, where the arm may be."""
 
-from __future__ import annotations
-
 import arm_fixtures
 import numpy as np
 import pytest

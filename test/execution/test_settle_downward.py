@@ -1,7 +1,5 @@
 """Approaches: which ends of motions get one, how they come down, what they are held to; and that the true tip is nearer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

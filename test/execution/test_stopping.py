@@ -3,8 +3,6 @@
 The torques are MuJoCo's: inverse dynamics of the simulated arm, which knows no model of ours.
 """
 
-from __future__ import annotations
-
 import arm_fixtures
 import numpy as np
 import pytest

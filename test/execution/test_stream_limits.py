@@ -1,7 +1,5 @@
 """Whatever is streamed, what follows keeps torque, speed and position limits: by differences and Pinocchio, not by our checks."""
 
-from __future__ import annotations
-
 from itertools import takewhile
 
 import numpy as np

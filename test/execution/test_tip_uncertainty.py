@@ -1,7 +1,5 @@
 """The uncertainty that is stated of a modelled pose: against errors that are put into the figures, and by finite differences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

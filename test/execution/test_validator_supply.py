@@ -1,7 +1,5 @@
 """The validator and the supply: motions at its very limit do not make the true arm fall, whatever their current takes of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

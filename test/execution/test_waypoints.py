@@ -1,7 +1,5 @@
 """Motions through waypoints: within the limits as Pinocchio sees them, on their lines, and faster than from rest to rest."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of what a parsed file holds."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """A running graph for the tests of one file, which leave it holding."""
 
-from __future__ import annotations
-
 import pytest
 from ros_graph import Running, running_graph
 

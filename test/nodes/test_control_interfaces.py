@@ -1,8 +1,6 @@
 """What lies between control_msgs and the execution, without a wire: rclpy's action server is replaced, the messages are the real
 ones where control_msgs is installed, else stand-ins with the same fields."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import importlib.util

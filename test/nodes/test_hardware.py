@@ -1,7 +1,5 @@
 """``hardware`` on virtual time: lifecycle, services and their order, others' descriptions, parameters, what is published."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

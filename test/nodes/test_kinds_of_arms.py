@@ -1,7 +1,5 @@
 """Arms of other kinds and settings, each in a process of its own: what does not fit is named, nodes alone, efforts, scenes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, shipped_arm

@@ -1,7 +1,5 @@
 """Markers for RViz against other people's geometry: SciPy's rotations, MuJoCo's geoms, Pinocchio's torques, our own validator."""
 
-from __future__ import annotations
-
 import math
 from contextlib import suppress
 

@@ -3,8 +3,6 @@
 In `make test`: it comes up, a person moves, stops, enables and loads it by commands, a second process of the arm, and its end.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``picker pick --listen`` beside an arm that is served, as a camera node asks it; the truth is the simulation's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arm_fixtures import picker

@@ -1,7 +1,5 @@
 """Targets by topic, without a graph: frames by tf2 where it is installed, in a namespace, and one target at a time."""
 
-from __future__ import annotations
-
 import sys
 import time
 import types

@@ -1,7 +1,5 @@
 """A process of nodes: its environment and its transport, and its end where its loop fails."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The files by which ros2_control and MoveIt use the arm: the block, its controllers, and what MoveIt includes."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 

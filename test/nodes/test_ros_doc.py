@@ -3,8 +3,6 @@
 In `make test`: only running nodes tell all that rclpy adds to what they declare.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

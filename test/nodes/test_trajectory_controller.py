@@ -1,7 +1,5 @@
 """The controller's topics on virtual time: goals, streams, drivers and jogs in; references, outcomes and the arm out."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every ``picker`` command of README.md and docs/ is one: what a reader types is taken."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Code in README.md and docs/ is Python, and what a document prints below it is what it prints."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The rooms of the package: few modules in its root, a paragraph and few doors each, and nobody comes in elsewhere."""
 
-from __future__ import annotations
-
 import ast
 import re
 

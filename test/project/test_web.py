@@ -1,7 +1,5 @@
 """What the page of ``picker view`` computes, by node's own test runner."""
 
-from __future__ import annotations
-
 import pytest
 from places import ROOT
 from waiting import python

@@ -1,7 +1,5 @@
 """``picker record`` beside a running arm: what the arm does is in the file, as the topics of its ROS nodes."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 

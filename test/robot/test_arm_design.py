@@ -1,7 +1,5 @@
 """A designed arm: masses and inertias against its bodies cut into cubes, servo ranges, poses; and what is refused, by name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pytest import approx

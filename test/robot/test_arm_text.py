@@ -1,7 +1,5 @@
 """The arm as one text: what comes back is what went in, and damage is one clear error."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every arm's URDF has the numbers of its closed form, and three readers of its text agree with that form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

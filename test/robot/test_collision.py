@@ -1,7 +1,5 @@
 """Distances of an arm's shapes against MuJoCo's of the same, and by how much a joint can change them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

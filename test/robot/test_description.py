@@ -1,7 +1,5 @@
 """The URDF reader: what it reads, and how it refuses what is malformed."""
 
-from __future__ import annotations
-
 import re
 
 import arm_fixtures

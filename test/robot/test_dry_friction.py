@@ -1,7 +1,5 @@
 """Dry friction of one step against a quadratic programme that SciPy solves, and its own complementarity."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear

@@ -1,7 +1,5 @@
 """Friction of a servo's gears: the inverse against the law itself, the band at rest, the side that a motion leaves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arm_fixtures import rigid_body, servos

@@ -1,7 +1,5 @@
 """Inverse kinematics of any chain: poses judged by the URDF's definition."""
 
-from __future__ import annotations
-
 import math
 
 import any_arms

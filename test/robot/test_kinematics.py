@@ -1,7 +1,5 @@
 """Kinematics of the picker and of any tree, against other readers; the closed form, against the tree's own definition."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The linter: silent on a sound arm, and one finding for each way of breaking one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arm_fixtures import picker

@@ -1,7 +1,5 @@
 """The scene file: what it says, and one error for each thing that is wrong with it."""
 
-from __future__ import annotations
-
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import ConfigurationError

@@ -1,7 +1,5 @@
 """One chain of joints and a gripper, out of descriptions that have more; what cannot be one is refused by name."""
 
-from __future__ import annotations
-
 import any_arms
 import numpy as np
 from numpy.testing import assert_allclose

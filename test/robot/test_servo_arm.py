@@ -1,7 +1,5 @@
 """Servos that are assumed where nobody names any, and those of sliding joints; judged by Pinocchio's gravity."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

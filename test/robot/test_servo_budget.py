@@ -1,7 +1,5 @@
 """Current and temperature of the servos: against the closed solution, and what is said of whom."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

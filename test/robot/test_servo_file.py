@@ -1,7 +1,5 @@
 """A servo map that is wrong gets one line that names joint, value and limit."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

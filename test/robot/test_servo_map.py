@@ -1,7 +1,5 @@
 """Pulses and angles: by hand for the shipped map, by round trip for others; the shipped files themselves."""
 
-from __future__ import annotations
-
 from math import pi, radians
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Data sheets of servos: each makes a servo map, at the voltage of its board, beneath what the map gives itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import yaml

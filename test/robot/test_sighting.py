@@ -1,7 +1,5 @@
 """Places that a camera saw, in the arm's base frame: hand-eye transforms, age, and what cannot be used."""
 
-from __future__ import annotations
-
 import numpy as np
 from arm_fixtures import picker, servos
 from numpy.testing import assert_allclose

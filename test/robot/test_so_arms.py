@@ -1,7 +1,5 @@
 """SO-100 and SO-101: against the makers' URDFs, which an installed package has, published figures, and LeRobot's calibration."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Steps of the tip on any arm, judged by the URDF's definition of where the tool is."""
 
-from __future__ import annotations
-
 import math
 
 import any_arms

@@ -1,7 +1,5 @@
 """Pick and place: legs that are checked before the first begins, and made by a simulated arm."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import any_arms

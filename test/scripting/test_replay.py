@@ -1,7 +1,5 @@
 """Taught motions and recordings: files that a person edits, checked as a whole, made again by a simulated arm."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """An arm in a script's own process: its control loop in a thread, on virtual time; ``Arm.open`` at a simulated board's port."""
 
-from __future__ import annotations
-
 import threading
 import time
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A session in the process and by a socket: the same calls, the same answers; and who floods, lies or leaves holds nothing up."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A whole arm by its settings, on virtual time: its board in memory, the true arm on it, and the loop called by the test."""
 
-from __future__ import annotations
-
 import time
 from contextlib import closing
 from dataclasses import replace

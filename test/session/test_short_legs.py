@@ -1,7 +1,5 @@
 """Goals whose first leg is short, cancelled at any time: arms pass their points, and the true arm stays with its reference."""
 
-from __future__ import annotations
-
 import any_arms
 import numpy as np
 import pytest

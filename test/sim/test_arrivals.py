@@ -1,7 +1,5 @@
 """A simulated board whose process stands still in motion: its arm moves as if it had not, and no faster."""
 
-from __future__ import annotations
-
 import numpy as np
 from arm_fixtures import picker, rigid_body, servos
 

@@ -3,8 +3,6 @@
 Frames are typed by hand by the rules of "Servo SCS Communication Protocol", sections 2 to 4; addresses from the STS memory table.
 """
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The simulated arm on typical servos: friction that holds without creeping, whatever the step, and takes energy only."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from arm_fixtures import picker, rigid_body, servos

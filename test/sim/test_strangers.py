@@ -1,7 +1,5 @@
 """Files as other people have them: CAD exports, arms with cameras, rounded numbers, YAML of other tools."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

@@ -1,7 +1,5 @@
 """Arms that this package was not written for: three of our own in test/data, and five of the PyPI package example-robot-data."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path

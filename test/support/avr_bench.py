@@ -1,7 +1,5 @@
 """Hosts for boards that are executed: the monitor program, and the real firmware, both in simulated time."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A VirtualFirmware in real time on a pseudo-terminal, in a thread, with hands on the cable; no plant."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty

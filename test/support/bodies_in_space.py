@@ -4,8 +4,6 @@ Each function takes parameters ``p`` and coordinates ``q`` (n,) and returns the 
 second moments of mass along these axes), and the tip.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from dynamics_properties import derivative
 

@@ -1,7 +1,5 @@
 """Models of every kind, by name: closed forms of the notes' systems and of the picker, chains and trees, Pinocchio's."""
 
-from __future__ import annotations
-
 from arm_fixtures import picker
 from golden import model_of
 from small_urdfs import random_arm

@@ -1,7 +1,5 @@
 """What must hold for the dynamics of any arm, measured by independent means: differences and integration."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.integrate import solve_ivp
 

@@ -1,7 +1,5 @@
 """Rig of an arm's execution in simulated time: asked as a node asks it, ticked as a node ticks it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many sequences are generated, and whether the same ones each time: thousands by ``--hypothesis-profile long``."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

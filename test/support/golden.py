@@ -1,7 +1,5 @@
 """Golden sample: worked cases of every system of the reference notes, from first principles in 50 digits."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -6,8 +6,6 @@ Allowed is what the documentation promises: the work is done, or one PickerError
 500 MB, more than 10 s of the processor, more than a page of text: the file is kept in ``--out``.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

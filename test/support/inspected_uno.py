@@ -1,7 +1,5 @@
 """A simulated Uno that can be looked into: its counters, memory and bus, for tests and benchmarks."""
 
-from __future__ import annotations
-
 import ctypes
 import enum
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p

@@ -1,7 +1,5 @@
 """Arms of launch/picker.launch.py under launch_testing, in a ROS domain of their own: what the files in test/launch/ share."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from pathlib import Path

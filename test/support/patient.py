@@ -1,7 +1,5 @@
 """Run `picker` or `ros2` in this process, forgiving a busy machine: patient.py picker up --sim."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

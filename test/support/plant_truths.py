@@ -1,7 +1,5 @@
 """What tests and benchmarks ask of a simulated arm besides: its energy, and heavier links."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

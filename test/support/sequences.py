@@ -6,8 +6,6 @@ frame by frame and the true tip, and of references by the numbers alone: finite 
 kinematics, the URDF; nothing of the guards, of checks or of the model that the execution itself has.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

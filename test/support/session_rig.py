@@ -1,7 +1,5 @@
 """A hardware session on a board in memory, on virtual time, ticked as the control loop does; its outputs are noted."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 

@@ -1,7 +1,5 @@
 """Small URDFs: a sound one and a way to break it in one place; random ones, sound too."""
 
-from __future__ import annotations
-
 import numpy as np
 
 TWO_LINKS = """<robot name="two">

@@ -1,7 +1,5 @@
 """Virtual boards for tests: as a process of its own, or in a thread of this one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

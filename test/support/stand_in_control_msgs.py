@@ -1,7 +1,5 @@
 """What of control_msgs (5.x, Jazzy) the controller uses, as plain classes: for machines without it."""
 
-from __future__ import annotations
-
 import sys
 import types
 

@@ -1,7 +1,5 @@
 """A board in memory as tests of the session drive it: in steps, with a clock of its own that runs a little fast, and faults."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

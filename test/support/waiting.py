@@ -1,7 +1,5 @@
 """Waiting for an event instead of a time: a condition is asked until it holds, a command ends, however busy the machine is."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

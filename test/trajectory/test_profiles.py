@@ -1,7 +1,5 @@
 """Profiles against their formulas and finite differences; motions against the limits they must just keep."""
 
-from __future__ import annotations
-
 import arm_fixtures
 import numpy as np
 from numpy.testing import assert_allclose

@@ -1,7 +1,5 @@
 """Fastest progress along a path: against the trapezoid that is known, and within its limits everywhere."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Straight lines of the tool: judged by Pinocchio's and the URDF's kinematics, for the picker and for arms of other shapes."""
 
-from __future__ import annotations
-
 import any_arms
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Trajectories against SciPy's interpolants, finite differences and dense sampling."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

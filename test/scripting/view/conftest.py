@@ -1,7 +1,5 @@
 """A simulated arm with its view, and a headless Chromium, for the tests of one file."""
 
-from __future__ import annotations
-
 import pytest
 import view_pages
 from view_pages import Page, with_arm

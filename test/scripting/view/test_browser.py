@@ -3,8 +3,6 @@
 Waits are long: without a graphics card, on a busy machine, a picture takes seconds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import view_pages

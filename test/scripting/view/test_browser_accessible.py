@@ -1,7 +1,5 @@
 """The page for everybody: names and roles of all controls."""
 
-from __future__ import annotations
-
 import pytest
 import view_pages
 from view_pages import with_arm

@@ -1,7 +1,5 @@
 """Many pages of one browser, and a gamepad."""
 
-from __future__ import annotations
-
 import pytest
 import view_pages
 from view_pages import hides, page_until, shows, with_arm

@@ -1,7 +1,5 @@
 """A recording as pages see it: where the arm was at each time, what was said then; and that nothing moves."""
 
-from __future__ import annotations
-
 import json
 import threading
 

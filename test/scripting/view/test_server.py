@@ -1,7 +1,5 @@
 """The server as programs see it: what is answered, with which headers; readers that do not read."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import http.client

@@ -1,7 +1,5 @@
 """What a page asked for before it let go, cancelled or was stopped does not move the arm afterwards, however the threads run."""
 
-from __future__ import annotations
-
 import json
 import threading
 

@@ -1,7 +1,5 @@
 """Tours and picks that a page asks for, of an arm simulated in the process, by HTTP."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a view does of what a page asks: of an arm simulated in the process, by HTTP, as the page does it."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

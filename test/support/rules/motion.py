@@ -3,8 +3,6 @@
 Where the pulses have to be is written from the protocol's page, not from any firmware.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 A mutant is called with the honest method, then as it is; it stands in a table: (honest method, what is done instead).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

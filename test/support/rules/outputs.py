@@ -1,7 +1,5 @@
 """Switching outputs on and off, owning them, stops and faults, and what the queue takes: nothing moves here."""
 
-from __future__ import annotations
-
 import pytest
 from firmware_bench import FRAME_US, SUPPLY_MV, Bench, require_nack
 

@@ -1,7 +1,5 @@
 """Rules of a module, collected by decorating their functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from firmware_bench import Bench

@@ -1,7 +1,5 @@
 """What a board says of itself, what it makes of bytes, and requests that are answered once and carried out once."""
 
-from __future__ import annotations
-
 from firmware_bench import Answer, Bench, require_nack
 
 from picker_dynamics.board.protocol import (
