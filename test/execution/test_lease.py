@@ -131,3 +131,27 @@ def test_of_two_goals_for_a_free_arm_that_wait_for_their_look_the_first_is_taken
     rig.send(goal(moved(base=0.1)), plain)
     rig.tick()
     assert rig.kinds(plain) == [ACCEPTED], "others take the arm as ever"
+
+
+@mark.parametrize("how", ["cancel", "deactivate", "block"])
+def test_whoever_stops_it_the_arm_is_free_again(rig, how):
+    for mover in ("goal", "driver"):
+        if mover == "goal":
+            rig.submit(goal(moved(base=0.3)), "g")
+        else:
+            rig.lead("browser", 100.0)
+        rig.run(0.3)
+        {
+            "cancel": lambda: rig.cancel(),
+            "deactivate": lambda: rig.execution.deactivate("x"),
+            "block": lambda: rig.block("two controllers"),
+        }[how]()
+        assert rig.lease == ""
+        if how == "block":
+            assert "two controllers" in str(sample(rig))
+            rig.block("")
+        elif how == "deactivate":
+            rig.execution.start(HOME)
+        rig.run(1.0)
+        assert rig.submit(goal(HOME)) is not None
+        rig.to_rest()

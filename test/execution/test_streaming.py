@@ -26,6 +26,11 @@ def swing(count: int, rate: float = 0.3):
     return [moved(base=rate * PERIOD * k) for k in range(count)]
 
 
+def test_nan_is_ignored(rig):
+    rig.push(np.full(5, np.nan))
+    assert rig.phase is Phase.HOLDING and not rig.refused
+
+
 def test_a_first_command_away_from_the_held_pose_does_not_move_the_arm(rig):
     for zeros in (ZERO, moved(base=0.06)):
         with raises(LimitError, match="first command") as caught:
