@@ -11,7 +11,7 @@ from rules.mutants import apply
 from picker_dynamics.board.doctor_checks import CHECKS, FAILED, PASSED, SKIPPED, named, run_one
 from picker_dynamics.board.doctor_session import DoctorSession
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import Adopt, Fault, JointLimits, encode, pulse_units
+from picker_dynamics.board.protocol import Adopt, BoardState, Fault, JointLimits, encode, pulse_units
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.simulated_board import firmware_config
 
@@ -145,6 +145,16 @@ def test_a_latched_fault_whose_cause_stays_is_told_and_moves_nothing():
     skipped = ended(found, SKIPPED)
     assert skipped.keys() == CAUGHT.keys() and all("SUPPLY_LOW" in detail for detail in skipped.values())
     assert ended(found, FAILED).keys() == {"supply-is-the-servos"}
+
+
+def test_hurry_stops_before_it_leaves():
+    bench = Bench(found_us=START_US)
+    session = bench.session()
+    session.take()
+    session.send([session.moved(20 * k) for k in range(10)])
+    assert bench.firmware.state is BoardState.MOVE
+    session.leave(hurry=True)
+    assert (bench.firmware.live, bench.firmware.pulses, bench.firmware.faults) == (0b11111, START, 0)
 
 
 @pytest.mark.parametrize("check", sorted(NAMES))

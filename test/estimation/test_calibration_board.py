@@ -1,14 +1,16 @@
 """A calibration session with a board and an arm behind it, on virtual time, and a person who reads the arm's truth."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from arm_fixtures import picker, servos
 from pytest import approx, fixture, raises
 
+from picker_dynamics.board.link import Link
 from picker_dynamics.errors import BoardFaultError, LinkError
-from picker_dynamics.estimation.calibration import arm_estimate, guided, poses, questions, rehearsal
+from picker_dynamics.estimation.calibration import arm_estimate, guided, mover, poses, questions, rehearsal
 from picker_dynamics.estimation.calibration.session import Session, checksums
 from picker_dynamics.estimation.calibration.steps import droop
 from picker_dynamics.resources import resource
@@ -158,3 +160,10 @@ def test_a_set_point_that_jumps_is_refused_and_moves_nothing(bench):
         np.testing.assert_array_equal(outputs.pulses_us, held)
     finally:
         outputs.let_go()
+
+
+def test_another_arms_board_is_refused(bench):
+    link = Link("memory", clock=bench.board, open_port=bench.board.open)
+    outputs = mover.Mover(link, replace(bench.servos, servos=bench.servos.servos[:4]), bench.board)
+    with raises(BoardFaultError, match="was flashed for 5 joints, the servo map has 4"):
+        outputs.take()

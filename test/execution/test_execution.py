@@ -1,11 +1,12 @@
 """Execution: a reference that is continuous whatever happens, never anything that was not checked, and events as types."""
 
-from execution_rig import HOME, TIP_SPEED, Rig, goal, limits, moved
+from execution_rig import HOME, TIP_SPEED, Rig, executing, goal, limits, moved
 from numpy.testing import assert_array_equal
 from pytest import raises
 
 from picker_dynamics.errors import LimitError, PickerError
 from picker_dynamics.execution import checks
+from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.goal_tracking import Outcome
 from picker_dynamics.execution.motion import Phase
 
@@ -23,6 +24,12 @@ def test_deactivation_aborts_and_nothing_is_sent_until_a_new_start():
     rig.submit(goal(HOME), "again")
     rig.execution.start(HOME)
     assert rig.answer("again").outcome is Outcome.ABORTED and rig.tick().reference.q.tolist() == HOME.tolist()
+
+
+def test_at_the_end_whoever_waits_is_told():
+    rig = executing(goal(moved(base=0.5)))
+    (event,) = rig.execution.close()
+    assert (event.kind, event.text) == (EventKind.ABORTED, "aborted: the controller ends") and rig.answer("g").text == event.text
 
 
 # -- limits ---------------------------------------------------------------------------------------------------
