@@ -5,12 +5,12 @@ import threading
 import numpy as np
 import pytest
 from board_on_pty import speaker
-from session_rig import ALL, HOME, SERVOS, Rig, units
+from session_rig import ALL, HOME, SERVOS, Rig, moved, units
 from waiting import begun, until
 
 from picker_dynamics.board.hardware_session import HardwareSession, State
 from picker_dynamics.board.link import Link
-from picker_dynamics.board.protocol import Fault
+from picker_dynamics.board.protocol import BoardState, Fault
 from picker_dynamics.board.session import Routine
 from picker_dynamics.errors import BoardFaultError, LinkError
 from picker_dynamics.robot.servo_map import ServoMap
@@ -19,6 +19,25 @@ from picker_dynamics.robot.servo_map import ServoMap
 @pytest.fixture
 def rig():
     return Rig()
+
+
+def test_stop_latches_and_nothing_resumes_before_enable(rig):
+    session = rig.in_motion()
+    session.stop()
+    assert session.state is State.IDLE and session.stop_latched
+    rig.until(lambda: rig.telemetry.state is BoardState.HOLD, "standstill")
+    assert rig.telemetry.faults == Fault.STOPPED.bit
+    held = rig.pulses()
+    assert rig.send(moved(base=0.6)) is False and session.counts.not_active == 1
+    rig.refused("stop is latched", at_rest_pose=True)
+    session.reset()
+    rig.run(0.2)
+    assert session.state is State.IDLE and not session.stop_latched and session.problem == ""
+    assert rig.telemetry.faults == 0 and rig.pulses() == held
+    rig.adopted()
+    rig.run(0.1)
+    assert session.epoch == 2 and rig.pulses() == held
+    rig.require_no_step()
 
 
 # -- stop, reset, relax --------------------------------------------------------------------------------

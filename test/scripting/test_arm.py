@@ -120,6 +120,22 @@ def test_a_target_that_can_be_none_is_refused_by_name(arm, asked, error, text):
         arm.move(**asked)
 
 
+def test_ctrl_c_in_a_script_stops_its_motion_and_latches_nothing(arm):
+    left = iter(range(60))
+
+    def meanwhile():
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        arm.move(base=0.8, duration=4.0, wait=False).wait(meanwhile)
+    arm.wait(1.0)
+    assert 0.0 < arm.q[0] < 0.7
+    arm.home()
+    arm.wait(1.0)
+    assert arm.q[0] == pytest.approx(HOME[0], abs=0.03)
+
+
 @pytest.mark.parametrize("how", [KeyboardInterrupt, None])
 def test_an_arm_that_is_closed_makes_no_motion_to_its_end(how):
     with pytest.raises(how) if how else nullcontext(), Arm.simulated(real_time=False) as arm:

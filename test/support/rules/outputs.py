@@ -227,6 +227,14 @@ def disable_leaves_the_others(bench: Bench) -> None:
     bench.acked(enable(bench, bench.all))
 
 
+@rule
+def relax_lets_go(bench: Bench) -> None:
+    """All outputs at once; nothing is latched, nothing owned."""
+    bench.enabled().points((bench.board_us() + 800_000, bench.start))
+    bench.acked(Relax())
+    bench.tells(live=0, owned=0, pulses=(0,) * bench.n, state=BoardState.IDLE, queue_depth=0, faults=0)
+
+
 # -- the queue -------------------------------------------------------------------------------------------------------
 
 
