@@ -9,15 +9,14 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
-from picker_dynamics.estimation.calibration.droop_fit import DroopFit, whitening
-from picker_dynamics.estimation.calibration.droop_model import DroopModel, Reading, skid, wrapped
+from picker_dynamics.estimation.calibration.droop_model import DroopFit, DroopModel, Reading, skid, whitening, wrapped
 from picker_dynamics.estimation.calibration.instruments import ANGLE_SD, INCLINOMETER_SD, Inclinometer, lay
 from picker_dynamics.estimation.calibration.mass_properties import link_properties
 from picker_dynamics.estimation.calibration.poses import TRAVEL_SPEED, Station, Weight, stand_off, way
 from picker_dynamics.estimation.calibration.procedure import droop_fit, gravity_joints, measured_links
 from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, angle_figures, horn_slope
-from picker_dynamics.estimation.calibration.simulated import SimulatedBench
 from picker_dynamics.estimation.calibration.write_back import rewritten
+from picker_dynamics.estimation.rehearsal import SimulatedBench
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
@@ -87,7 +86,7 @@ def cross_validation(fit: DroopFit) -> np.ndarray:
     covariance = np.linalg.inv(scaled.T @ scaled + np.diag(model.prior[1] ** -2))
     stations: dict[tuple, list[int]] = {}
     for row, one in enumerate(readings):
-        stations.setdefault((*np.asarray(one.pulses_us).tolist(), one.weight, one.weight_point), []).append(row)
+        stations.setdefault((*np.asarray(one.pulses_us).tolist(), one.weight), []).append(row)
     found = []
     for rows in stations.values():
         block = scaled[rows]

@@ -18,7 +18,7 @@ from benchmarks import uno_rig
 from benchmarks.uno_rig import FRAME_US, POINT_US, Rig
 from picker_dynamics.board.firmware.packages import missing
 from picker_dynamics.errors import MissingDependencyError
-from picker_dynamics.sim.avr_uno import CYCLES_PER_US
+from picker_dynamics.sim.avr_firmware import CYCLES_PER_US
 
 BACKENDS = ("pca9685", "timer")
 BAUDS = (500_000, 115_200)

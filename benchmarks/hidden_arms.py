@@ -14,11 +14,10 @@ from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.identification import filtering
 from picker_dynamics.estimation.identification.columns import Columns
-from picker_dynamics.estimation.identification.fourier import Fourier
+from picker_dynamics.estimation.identification.excitation import Fourier
 from picker_dynamics.estimation.identification.identified_urdf import with_bodies
 from picker_dynamics.estimation.identification.inertia import body, of_description, pseudo_inertia, standard
 from picker_dynamics.estimation.identification.samples import Samples
-from picker_dynamics.estimation.identification.usual import usual_states
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.sim.torque_plant import TorquePlant
 
@@ -65,7 +64,7 @@ def hidden(description: ArmDescription, seed: int, tip_speed: float) -> ArmDescr
         shift = axes @ (off(3) * np.sqrt(np.maximum(spread, 0.0)))
         bodies.append(standard(Body(one.mass * (1.0 + off()), one.com + shift, one.inertia * (1.0 + off()))))
     model = RigidBody(description)
-    usual = np.sqrt(np.mean(model.inverse_dynamics(*usual_states(description, model, tip_speed)) ** 2, axis=0))
+    usual = np.sqrt(np.mean(model.inverse_dynamics(*Columns(description).usual_states(tip_speed)) ** 2, axis=0))
     coulomb, viscous = rng.uniform(*FRICTION_SHARE, (2, description.n)) * usual
     return parse(
         with_bodies(description, np.array(bodies), viscous / description.velocity, coulomb), f"hidden {description.name}"

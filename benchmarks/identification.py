@@ -9,6 +9,7 @@ filter.  What is left is what ``true_parameters`` leave too: dry friction that h
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 
@@ -21,7 +22,6 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.identification import base, procedure
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import BETTERED, Search
-from picker_dynamics.estimation.identification.usual import usual_states
 from picker_dynamics.robot import arms, description
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.scripting.equipment import Equipment
@@ -40,7 +40,7 @@ STRONG = 1.5
 def chain(joints: int) -> ArmDescription:
     """A serial arm whose drives are as strong as it needs."""
     arm = description.parse(serial_arm(joints))
-    q, v, a = usual_states(arm, RigidBody(arm))
+    q, v, a = Columns(arm).usual_states(math.inf)
     largest = iter(STRONG * np.abs(RigidBody(arm).inverse_dynamics(q, v, a)).max(axis=0))
     return description.parse(re.sub('effort="100"', lambda _match: f'effort="{next(largest):.3g}"', arm.urdf), f"chain_{joints}")
 

@@ -19,9 +19,8 @@ def run(seeds: int = SEEDS, servo: str = "ideal") -> dict:
     """Errors [g] over the seeds, how often the stated interval contains the truth, and what a person has to read."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
     from picker_dynamics.estimation.calibration.instruments import Inclinometer
-    from picker_dynamics.estimation.payload.droop import DroopScale
-    from picker_dynamics.estimation.payload.poses import plan
-    from picker_dynamics.estimation.payload.simulated import WeighingBench
+    from picker_dynamics.estimation.payload import DroopScale, plan
+    from picker_dynamics.estimation.rehearsal import WeighingBench
     from picker_dynamics.execution.validator import torque_validator
     from picker_dynamics.resources import resource
     from picker_dynamics.robot import servo_arm

@@ -25,7 +25,7 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.identification import filtering, procedure, servo_fit
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.samples import Samples
-from picker_dynamics.estimation.identification.servo_log import ServoLog, checked
+from picker_dynamics.estimation.identification.servo_fit import ServoLog, checked
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot import description
 

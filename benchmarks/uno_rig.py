@@ -9,12 +9,11 @@ from functools import cache
 from pathlib import Path
 
 from firmware_bench import Bench
-from inspected_uno import InspectedUno
+from inspected_uno import executed
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.protocol import Enable, Ping, Reset, SetPoint, Stop, Telemetry, TelemetryPeriod, pulse_units
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.sim.avr_firmware import AvrFirmware
 
 FRAME_US = 20_000
 POINT_US = 10_000
@@ -68,7 +67,7 @@ class Rig:
     ):
         _, servos = picker()
         library = toolchain.library("sim")
-        self.owner = AvrFirmware(library, elf(backend, baud), servos, backend, kind=InspectedUno)
+        self.owner = executed(library, elf(backend, baud), servos, backend)
         self.host = Bench()
         self.host.connect(self.owner)
         self.host.step_us, self.host.wire_us, self.host.grain_us = tick_us, 2000, 1000
@@ -103,7 +102,7 @@ class Rig:
     def _look(self) -> None:
         board_us = self.owner.board_time_us(self.host.now_us)
         if board_us % FRAME_US > SHOWN_US:
-            self.counts[board_us // FRAME_US] = tuple(map(self.owner.uno.chip_counts, self.owner.channels))
+            self.counts[board_us // FRAME_US] = tuple(map(self.owner.uno.chip_counts, self.owner.servos.channels))
 
     def frames(self) -> list[tuple[int, Telemetry]]:
         """Telemetry since the beginning that shows the pulses of a servo frame, and the frame's number."""

@@ -134,7 +134,7 @@ def _answering(options, console, servos, ask):
     from picker_dynamics.estimation.calibration.questions import STYLES, Terminal
 
     if options.simulated:
-        from picker_dynamics.estimation.calibration.rehearsal import Rehearsal
+        from picker_dynamics.estimation.rehearsal import Rehearsal
 
         def show(text: str, style: str) -> None:
             console.print(text, style=STYLES[style], markup=False, soft_wrap=True)

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare; exit code 0 when AFTER is no worse, 1 otherwise."""
     from picker_dynamics.estimation.calibration import compare
     from picker_dynamics.estimation.calibration.arm_estimate import given
-    from picker_dynamics.estimation.calibration.simulated import SimulatedBench
+    from picker_dynamics.estimation.rehearsal import SimulatedBench
     from picker_dynamics.sim.plant import Plant
 
     console = terminal.console(options)

@@ -6,8 +6,8 @@ import datetime
 import json
 from pathlib import Path
 
-from picker_dynamics.estimation.calibration.measured import NORMAL_95
-from picker_dynamics.estimation.identification import servo_fit, servo_log
+from picker_dynamics.estimation.calibration.readings import NORMAL_95
+from picker_dynamics.estimation.identification import servo_fit
 from picker_dynamics.estimation.identification.servo_fit import FIGURES, Fit
 
 from . import results
@@ -23,7 +23,7 @@ def servo(options) -> int:
     """
     console = console_of(options, highlight=True)
     pendulum = {"mass_kg": options.mass, "length_m": options.length, "rod_mass_kg": options.rod_mass}
-    logs, others = ([servo_log.read_csv(path, **pendulum) for path in paths] for paths in (options.logs, options.hold_out))
+    logs, others = ([servo_fit.read_csv(path, **pendulum) for path in paths] for paths in (options.logs, options.hold_out))
     with console.status("finding the figures"):
         found = servo_fit.fit(logs)
         errors = {

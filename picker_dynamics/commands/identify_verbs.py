@@ -12,9 +12,9 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
 from picker_dynamics.estimation.calibration.write_back import write
-from picker_dynamics.estimation.identification import base, excitation, fourier, identified_urdf, procedure, report, sample_files
+from picker_dynamics.estimation.identification import base, excitation, identified_urdf, procedure, report
 from picker_dynamics.estimation.identification.columns import Columns
-from picker_dynamics.estimation.identification.samples import Samples
+from picker_dynamics.estimation.identification.samples import Samples, csv_text, read_samples
 from picker_dynamics.files.formats import read_json
 from picker_dynamics.robot import description
 from picker_dynamics.robot.arms import Arm
@@ -60,7 +60,7 @@ class Asked:
             constants = {joint: float(value) for joint, _, value in pairs}
         except ValueError as error:
             raise InputError(f"--torque-constant: must be NAME=NUMBER: {error}", "torque_constant") from error
-        return sample_files.read(path, self.arm, constants, self.options.namespace)
+        return read_samples(path, self.arm, constants, self.options.namespace)
 
     def show(self, content: dict, leave: tuple[str, ...] = ()) -> None:
         """Print a result, but for entries that are left to its file."""
@@ -83,7 +83,7 @@ def excite(options) -> int:
     search = excitation.Search(base.find(Columns(asked.arm)), allowed, options.period)
     with asked.console.status("looking for a motion that tells most"):
         found = search.run(asked.home, options.seed, periods=options.periods)
-    text = fourier.text(*found, asked.name, asked.arm, tip_speed=allowed.tip_speed, seed=options.seed)
+    text = excitation.text(*found, asked.name, asked.arm, tip_speed=allowed.tip_speed, seed=options.seed)
     keep(Path(options.out), text, asked.console)
     count = len(search.base.independent)
     asked.show({"file": options.out, "condition": found.condition, "base_parameters": count, "seconds": found.motion.duration})
@@ -100,7 +100,7 @@ def run(options) -> int:
         GoalRefusedError: the controller refused a motion; with its reason.
         InputError: the arm measures no torque.
     """
-    motion = fourier.read(options.motion)
+    motion = excitation.read(options.motion)
     duration, first = motion.trajectory.duration, motion.trajectory.sample(0.0)[0]
     with shared.client(options) as client, client.asking():
         running = client.running_arm().description.name
@@ -125,7 +125,7 @@ def run(options) -> int:
         print(f"the controller slowed it to {took[0]:.1f} s: it allows less tip speed (picker up --tip-speed)")
     refuse_if(tau is None, "joint_states have no efforts: this arm does not measure torque", "effort")
     samples = Samples(motion.trajectory.joint_names, t - t[0], q, None, tau, "joint_states")
-    keep(Path(options.out), sample_files.csv_text(samples, motion.units), console_of(options))
+    keep(Path(options.out), csv_text(samples, motion.units), console_of(options))
     print(f"{len(t)} samples in {samples.t[-1]:.1f} s")
     return 0
 

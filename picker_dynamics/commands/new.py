@@ -15,10 +15,21 @@ import yaml
 from picker_dynamics.errors import InputError, PickerError
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.robot.arm_design import AXES, DENSITY, LIMITS_DEG, MOST_JOINTS, PRESET, Part, read_design, read_joint
-from picker_dynamics.robot.arm_writer import TOOL, Written, written
+from picker_dynamics.robot.arm_design import (
+    AXES,
+    DENSITY,
+    LIMITS_DEG,
+    MOST_JOINTS,
+    PRESET,
+    TOOL,
+    Part,
+    Written,
+    read_design,
+    read_joint,
+    written,
+)
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.servo_types import servo_types
+from picker_dynamics.robot.servo_file import servo_types
 
 QUESTIONS = {
     "name": ("name", "joint{}"),

@@ -8,8 +8,7 @@ import numpy as np
 
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.recording.messages import missing
-from picker_dynamics.recording.reader import ArmRecording, Bounds, Series, read
-from picker_dynamics.recording.tracking import tracking_error, with_gaps
+from picker_dynamics.recording.reader import ArmRecording, Bounds, Series, read, tracking_error, with_gaps
 from picker_dynamics.robot import arm_text, arms
 from picker_dynamics.robot.units import told_in
 from picker_dynamics.scripting.equipment import Equipment, equipment

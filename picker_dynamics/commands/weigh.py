@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 def scale_of(options, arm, servos):
     """The arm as a scale, and its validator."""
     from picker_dynamics.dynamics.rigid_body import RigidBody
-    from picker_dynamics.estimation.payload.droop import DroopScale
+    from picker_dynamics.estimation.payload import DroopScale
     from picker_dynamics.execution.validator import torque_validator
 
     scale = DroopScale(arm, servos, heaviest_kg=1e-3 * options.heaviest)
@@ -79,7 +79,7 @@ def planned(options, scale, validator, near):
     Read is an inclinometer on the last but one of the links that the payload turns down.
     """
     from picker_dynamics.estimation.calibration.instruments import inclinometer_on
-    from picker_dynamics.estimation.payload.poses import plan
+    from picker_dynamics.estimation.payload import plan
 
     arm = scale.description
     sensor = inclinometer_on(arm, [arm.movable[column].child for column in scale.columns][-2:][0])
@@ -95,7 +95,7 @@ def planned(options, scale, validator, near):
 
 def simulated(options):
     """A rehearsal: an arm with hidden numbers, known as well as a calibration knows it."""
-    from picker_dynamics.estimation.payload.simulated import WeighingBench
+    from picker_dynamics.estimation.rehearsal import WeighingBench
 
     name, grams = options.arm, options.grams
     refuse_if(name not in ("", arms.DEFAULT), f"the droop of the {name} tells nothing: its joints are no servos", "arm", name)

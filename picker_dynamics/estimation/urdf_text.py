@@ -31,11 +31,20 @@ def element(text: str, tag: str, name: str) -> tuple[str, int, int] | None:
     return None
 
 
-def find(text: str, tag: str, name: str, inner: re.Pattern[str]) -> tuple[int, int] | None:
-    """Begin and end of what ``inner`` finds inside of an element, comments aside; None where there is nothing."""
-    inside = element(text, tag, name)
-    match = inside and inner.search(*inside)
-    return match.span() if match else None
+def places(text: str, tag: str, name: str, kind: str) -> list[tuple[int, int]]:
+    """Begin and end of each ``kind`` element inside of an element, comments aside."""
+    inner = re.compile(rf"<{kind}\b(?:[^>]*/>|.*?</{kind}>)", re.DOTALL)
+    return [match.span() for match in inner.finditer(*inside)] if (inside := element(text, tag, name)) else []
+
+
+def put(text: str, tag: str, name: str, kind: str, new: str) -> str:
+    """The text with ``new`` in place of all ``kind`` elements of an element that is there, at its end."""
+    for begin, end in reversed(places(text, tag, name, kind)):
+        text = text[:begin] + text[end:]
+    (begin, end), closed = (element(text, tag, name) or ("", 0, 0))[1:], ""
+    if end < begin:
+        closed, text, end = f"</{tag}>", f"{text[:end]}>{text[begin:]}", end + 1
+    return f"{text[:end]}  {new}\n  {closed}{text[end:]}"
 
 
 def inertial(mass: float, com: np.ndarray, inertia: np.ndarray, remark: str, number: str, moment: str) -> str:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import InputError, refuse_if
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.frame_heights import FrameHeights, height_changers
+from picker_dynamics.robot.kinematic_tree import FrameHeights, height_changers
 from picker_dynamics.robot.model import Array, DynamicsModel, checked_number
 from picker_dynamics.robot.scene import PAYLOAD, Scene, payload_radius
 from picker_dynamics.robot.servo_map import ServoMap

@@ -25,8 +25,6 @@ TRANSFORM_S = 0.05
 class Placements:
     """Transforms from the link before each joint to the link behind it, (m,) joints.
 
-    A quaternion p of the joint's origin, then a turn by q about its axis a: cos(q/2) p + sin(q/2) p (0, a).
-
     Args:
         prefix: of the frames, which are named as the links.
     """
@@ -37,17 +35,16 @@ class Placements:
         self.frames = [(prefix + joint.parent, prefix + joint.child) for joint in joints]
         rotations = np.reshape([joint.rotation for joint in joints], (-1, 3, 3))
         axes = np.reshape([joint.axis for joint in joints], (-1, 3))
-        self._slides = np.array([joint.type == "prismatic" for joint in joints])
-        self._at, self._along = np.reshape([joint.xyz for joint in joints], (-1, 3)), (rotations @ axes[:, :, None])[..., 0]
-        self._origin = Rotation.from_matrix(rotations).as_quat()
-        v, w = self._origin[:, :3], self._origin[:, 3:]
-        self._turned = np.hstack([w * axes + np.cross(v, axes), -(v * axes).sum(axis=1, keepdims=True)])
+        self._slides = np.array([joint.slides for joint in joints])
+        self._axes, self._at = axes, np.reshape([joint.xyz for joint in joints], (-1, 3))
+        self._origin, self._turn = Rotation.from_matrix(rotations), Rotation.from_rotvec
 
     def message(self, time_s: float, q: Array) -> Any:
         """TFMessage at joint positions ``q`` (m,) [rad or m]."""
-        slide, half = np.where(self._slides, q, 0.0)[:, None], np.where(self._slides, 0.0, 0.5 * q)[:, None]
-        turns = np.cos(half) * self._origin + np.sin(half) * self._turned
-        return messages.transforms(time_s, self.frames, self._at + slide * self._along, turns)
+        moved = np.reshape(q, (-1, 1)) * self._axes
+        slid, turned = np.where(self._slides, moved.T, 0.0).T, np.where(self._slides, 0.0, moved.T).T
+        places = self._at + self._origin.apply(slid)
+        return messages.transforms(time_s, self.frames, places, (self._origin * self._turn(turned)).as_quat())
 
 
 class ArmTopics:

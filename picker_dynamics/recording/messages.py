@@ -21,7 +21,7 @@ STREAMED = "arm_controller/reference", "joint_commands", "joint_states", "/diagn
 def missing(error: ImportError) -> MissingDependencyError:
     """Error to raise where a package of the extra is not installed."""
     return MissingDependencyError(
-        f'{error.name} is not installed; recordings need it: pip install "picker_dynamics[record]"', subject=error.name
+        f'{error.name} is not installed; recordings need it: pip install "picker_dynamics[record]"', error.name
     )
 
 

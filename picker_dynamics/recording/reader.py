@@ -1,4 +1,4 @@
-"""Reader of recordings into arrays: any rosbag2, MCAP or SQLite, and files cut short."""
+"""Reader of recordings into arrays: any rosbag2, MCAP or SQLite, and files cut short; tracking errors of what was read."""
 
 from __future__ import annotations
 
@@ -184,8 +184,8 @@ def read(path: str | Path, namespace: str | None = None) -> ArmRecording:
     kinds = (REFERENCE, COMMAND, COMMAND + TORQUE, *one.rows)
     names = next(next(iter(one.rows[kind])) for kind in kinds if kind in one.rows)
     topics = REFERENCE, STATE, COMMAND, COMMAND + TORQUE, STATE + TORQUE
-    q_ref, q, setpoint, tau, state_tau = (one.series(kind, names) for kind in topics)
     why = "; ".join(dict.fromkeys([*damage, *one.left_out_of(names)]))
+    q_ref, q, setpoint, tau, state_tau = (one.series(kind, names) for kind in topics)
     return ArmRecording(names, q_ref, q, setpoint, tau, state_tau, tuple(one.events), one.arm, chosen[0], why, one.told)
 
 
@@ -202,7 +202,7 @@ def read_of(path: str | Path, arm: ArmDescription, namespace: str | None = None)
     if not recorded.told:
         _log.warning("%s does not tell how its arm is built (no %s): only the names of the joints are compared", path, ARM)
     elif elsewhere := placed_elsewhere(arm_text.read(recorded.told).description, arm):
-        raise InputError(f"{path} is of another arm: {elsewhere}", subject="arm", value=recorded.arm)
+        raise InputError(f"{path} is of another arm: {elsewhere}", "arm", recorded.arm)
     return recorded
 
 
@@ -246,3 +246,28 @@ def _of_bag(path: Path, damage: list[str]) -> Iterator[Read]:
         if not begun:
             raise RecordingError(f"cannot read {path}: {words}", value=str(path)) from error
         damage.append(words)
+
+
+# -- tracking error --------------------------------------------------------------------------------------------------------
+
+GAP_S = 0.25
+"""Two references further apart than this have nothing between them: the arm was not active."""
+
+
+def tracking_error(reference: Series, state: Series) -> Series:
+    """State less reference, the reference interpolated between its two neighbours in time; NaN where there are none."""
+    if len(reference) < 2 or not len(state):
+        return Series(state.t, np.full_like(state.values, np.nan))
+    after = np.clip(np.searchsorted(reference.t, state.t), 1, len(reference) - 1)
+    before, end = reference.t[after - 1], reference.t[after]
+    known = (state.t >= before) & (state.t <= end) & (end - before <= GAP_S)
+    wanted = np.stack([np.interp(state.t, reference.t, column) for column in reference.values.T], axis=-1)
+    return Series(state.t, np.where(known[:, None], state.values - wanted, np.nan))
+
+
+def with_gaps(series: Series) -> Series:
+    """The series with a NaN in each gap, so that a line drawn through it breaks there."""
+    gaps = np.flatnonzero(np.diff(series.t) > GAP_S) + 1
+    return Series(
+        np.insert(series.t, gaps, series.t[gaps] - 1e-6 if len(gaps) else []), np.insert(series.values, gaps, np.nan, axis=0)
+    )

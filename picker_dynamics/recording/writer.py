@@ -41,7 +41,7 @@ def checked_path(out: str | None, namespace: str = "") -> Path:
     elif os.path.lexists(path):
         wrong = f"{path} exists; a recording never overwrites one"
     if wrong:
-        raise ConfigurationError(wrong, subject="out", value=out)
+        raise ConfigurationError(wrong, "out", out)
     return path
 
 
@@ -67,7 +67,7 @@ class Recording:
         try:
             self._file = open(path, "xb")
         except OSError as error:
-            raise ConfigurationError(f"cannot record to {path}: {error.strerror}", subject="out", value=str(path)) from error
+            raise ConfigurationError(f"cannot record to {path}: {error.strerror}", "out", str(path)) from error
         self._writer = Writer(self._file, chunk_size=CHUNK_BYTES)
         with self._said():
             self._writer.start(profile="ros2", library="picker_dynamics")

@@ -25,13 +25,11 @@ from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.resources import resource
 
 from .description import ArmDescription, Joint
-from .frame_heights import FrameHeights
-from .kinematic_tree import sample_poses
+from .kinematic_tree import FrameHeights, sample_poses
 from .lint import driven_inertia, holding_torque
 from .model import Array
-from .servo_file import HORN_RANGE_DEG
+from .servo_file import HORN_RANGE_DEG, servo_type
 from .servo_map import Servo, ServoMap
-from .servo_types import servo_type
 
 SIMULATED_SERVOS = {"typical": "config/servos.sim.yaml", "ideal": "config/servos.ideal.yaml"}
 """Simulated servos by what they are like: files of differences from config/servos.yaml."""
@@ -82,7 +80,7 @@ def assumed_servos(arm: ArmDescription, kind: str = "typical") -> ServoMap:
     require_limits(arm)
     q, gravity = _held(arm, arm.middle)
     inertia = driven_inertia(arm, q)
-    lever = np.array([PINION_M if joint.type == "prismatic" else 1.0 for joint in arm.movable])
+    lever = np.where(arm.slides, PINION_M, 1.0)
     give = GIVE_RAD * lever
     drag = arm.friction + arm.damping * arm.velocity
     stall = np.maximum(STRONGER * (gravity.max(axis=0) + drag), inertia.max(axis=0) * SWING**2 * give)
@@ -188,7 +186,7 @@ def _servo(
         rest=rest,
         home=home,
         fastest_setpoint=fastest,
-        pinion=max(PINION_M, farthest / math.radians(HORN_RANGE_DEG[1])) if joint.type == "prismatic" else None,
+        pinion=max(PINION_M, farthest / math.radians(HORN_RANGE_DEG[1])) if joint.slides else None,
     )
 
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,14 +74,13 @@ class Body:
         lever, joint = float(np.linalg.norm(self.pose[:3, 3])) + self.radius, self.carrier
         while joint >= 0:
             one, offset = description.movable[joint], description.transforms.parts[0][joint][:3, 3]
-            self.levers[joint] = 1.0 if one.type == "prismatic" else lever
-            slide = max(abs(one.lower), abs(one.upper)) if one.type == "prismatic" else 0.0
+            self.levers[joint] = 1.0 if one.slides else lever
+            slide = max(abs(one.lower), abs(one.upper)) if one.slides else 0.0
             lever += float(np.linalg.norm(offset)) + slide
             joint = description.transforms.parents[joint]
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
+class Pair(NamedTuple):
     """Two bodies that may meet; the first is the one that moves, or hangs farther out."""
 
     a: Body
@@ -105,7 +103,7 @@ class Placed:
 
     def spheres(self, pairs: Sequence[Pair]) -> Array:
         """Distances, (s, p), of the spheres about both of each pair: never more than those of the shapes [m]."""
-        a, b = ([self._number[body] for body in ends] for ends in zip(*((pair.a, pair.b) for pair in pairs)))
+        a, b = ([self._number[body] for body in ends] for ends in zip(*pairs))
         places = self._poses[..., :3, 3]
         apart = places[:, a] - places[:, b]
         away: Array = np.linalg.norm(apart, axis=-1) - self._radii[a] - self._radii[b]
@@ -113,7 +111,7 @@ class Placed:
 
     def distance(self, pair: Pair, k: int) -> float:
         """Distance of a pair of shapes at pose ``k`` [m]; below 0: how deep one is in the other."""
-        poses = [self._poses[k, self._number[body]] for body in (pair.a, pair.b)]
+        poses = [self._poses[k, self._number[body]] for body in pair]
         at_a, at_b = (coal.Transform3s(pose[:3, :3], pose[:3, 3]) for pose in poses)
         self._result.clear()
         return float(coal.distance(pair.a.shape, at_a, pair.b.shape, at_b, self._request, self._result))
@@ -190,7 +188,7 @@ class CollisionModel:
 
     def _levers(self, pair: Pair) -> Array:
         """(n,) L of a pair: of joints that move one and not the other; those that turn about the vertical change no height."""
-        a, b = (self.description.transforms.carries[body.carrier] for body in (pair.a, pair.b))
+        a, b = (self.description.transforms.carries[body.carrier] for body in pair)
         levers: Array = np.where(a & ~b, pair.a.levers, 0.0) + np.where(b & ~a, pair.b.levers, 0.0)
         if pair.b.is_plane:
             transforms, axes = self.description.transforms, self.description.axes[..., None]

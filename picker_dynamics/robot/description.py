@@ -105,7 +105,7 @@ class ArmDescription:
     @cached_property
     def position_units(self) -> tuple[str, ...]:
         """``m`` for each sliding joint, ``rad`` for each turning one."""
-        return tuple("m" if joint.type == "prismatic" else "rad" for joint in self.movable)
+        return tuple(joint.unit for joint in self.movable)
 
     @cached_property
     def effort_units(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class ArmDescription:
             if joint.movable:
                 motion = np.zeros((4, 4, 4))
                 motion[0] = np.eye(4)
-                if joint.type == "prismatic":
+                if joint.slides:
                     motion[3, :3, 3] = joint.axis
                 else:
                     cross = np.cross(joint.axis, np.eye(3)).T
@@ -156,7 +156,7 @@ class ArmDescription:
     @cached_property
     def slides(self) -> NDArray[np.bool_]:
         """Whether joints slide, (n,)."""
-        return np.array([joint.type == "prismatic" for joint in self.movable], dtype=bool)
+        return np.array([joint.slides for joint in self.movable], dtype=bool)
 
     lower = vector_of("movable", "lower")
     """(n,) lower position limits [rad or m]."""
@@ -168,8 +168,7 @@ class ArmDescription:
     def middle(self) -> Array:
         """Middle of the limits, (n,) [rad or m]; 0 of joints without."""
         bounded = np.isfinite(self.lower) & np.isfinite(self.upper)
-        middle: Array = 0.5 * (np.where(bounded, self.lower, 0.0) + np.where(bounded, self.upper, 0.0))
-        return middle
+        return 0.5 * (np.where(bounded, self.lower, 0.0) + np.where(bounded, self.upper, 0.0))
 
     velocity = vector_of("movable", "velocity")
     """(n,) velocity limits [rad/s or m/s]."""
@@ -257,18 +256,18 @@ def parse(text: str, source: str = "<text>") -> ArmDescription:
     return ArmDescription(name, root, MappingProxyType(links), ordered, text, source)
 
 
-def require_agreement(urdf: str, arm: ArmDescription, what: str = "robot_description") -> None:
+def require_agreement(urdf: str, arm: ArmDescription) -> None:
     """Require that another URDF describes the joints of ``arm``; it may have more of them, and narrower limits.
 
     Args:
         urdf: text of the description.
         arm: the arm of the servo map.
-        what: what is compared, for the error's text.
 
     Raises:
         DescriptionError: it cannot be read, lacks a joint or has it fixed, of another kind, or with wider limits.
     """
-    theirs = {joint.name: joint for joint in parse(urdf, source=what).joints}
+    what = "robot_description"
+    theirs = {joint.name: joint for joint in parse(urdf, what).joints}
     for ours, unit in zip(arm.movable, arm.position_units):
         joint = theirs.get(ours.name)
         if joint is None or joint.type != ours.type:

@@ -101,5 +101,4 @@ def dry_friction_apart(
     free: NDArray[np.float64], response: NDArray[np.float64], bound: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """f (n,) [N·m] of joints that do not act on each other, R's diagonal given as (n,): each stops, or is at its bound."""
-    force: NDArray[np.float64] = np.minimum(np.maximum(-free / response, -bound), bound)
-    return force
+    return np.minimum(np.maximum(-free / response, -bound), bound)

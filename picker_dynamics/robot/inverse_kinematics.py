@@ -17,7 +17,7 @@ can be reached the last steps are short, and 0.1 mm is near enough.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,8 +58,7 @@ STEEP = math.radians(89.9)
 """From this pitch on the tool points straight up or down, and its azimuth says nothing."""
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(NamedTuple):
     """What is asked for: tool position (3,) [m], elevation of its direction [rad] or the whole of it (3,); None: any."""
 
     position: Array
@@ -116,14 +115,12 @@ class ChainKinematics:
 
     def direction(self, q: ArrayLike) -> Array:
         """Unit vector along which the tool points, (..., 3), for joint positions q (..., n) [rad or m]."""
-        pointing: Array = joint_frames(self._arm, q)[..., self._pointing_joint, :3, :3] @ self._pointing
-        return pointing
+        return joint_frames(self._arm, q)[..., self._pointing_joint, :3, :3] @ self._pointing
 
     def pitch(self, q: ArrayLike) -> Array:
         """Elevation of the tool's direction, (...) [rad]."""
         d = self.direction(q)
-        elevation: Array = np.arctan2(d[..., 2], np.hypot(d[..., 0], d[..., 1]))
-        return elevation
+        return np.arctan2(d[..., 2], np.hypot(d[..., 0], d[..., 1]))
 
     # --- backwards ------------------------------------------------------------------------------
 

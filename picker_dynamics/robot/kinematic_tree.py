@@ -3,6 +3,8 @@
     T_child = T_parent · Trans(xyz) · Rz(yaw) Ry(pitch) Rx(roll) · motion(axis, q)
 
 The constants of these products are ``ArmDescription.transforms``.
+
+Heights of an arm's joints and tool above the plane of its root link, of many poses at once.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .description import ArmDescription
-from .model import Array, as_states
+from .model import Array, as_states, read_only
 
 WAY_POINTS = 33
 """In which the tool's way is measured."""
@@ -114,8 +116,7 @@ def point_jacobians(description: ArmDescription, frames: Array, carriers: Sequen
 
 def cross(a: Array, b: Array) -> Array:
     """a × b along the last axis; np.cross takes three times as long for few of them."""
-    crossed: Array = a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
-    return crossed
+    return a[..., [1, 2, 0]] * b[..., [2, 0, 1]] - a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
 
 
 def sample_poses(description: ArmDescription, count: int, seed: int = 0) -> Array:
@@ -123,7 +124,7 @@ def sample_poses(description: ArmDescription, count: int, seed: int = 0) -> Arra
 
     A joint without limits, or with more than a turn, takes -pi to pi; a sliding one at most -1 to 1 m.
     """
-    span = np.array([1.0 if joint.type == "prismatic" else math.pi for joint in description.movable])
+    span = np.where(description.slides, 1.0, math.pi)
     lower, upper = np.clip(description.lower, -span, span), np.clip(description.upper, -span, span)
     return np.random.default_rng(seed).uniform(lower, upper, (count, description.n))
 
@@ -140,3 +141,42 @@ def rigid_groups(description: ArmDescription) -> dict[str, tuple[str, ...]]:
     for link, (carrier, _) in description.transforms.links.items():
         groups[carrier].append(link)
     return {group[0]: tuple(group) for group in (groups[-1], *groups[:-1])}
+
+
+# -- heights ---------------------------------------------------------------------------------------------------------------
+
+LEVEL = 1e-12
+"""A height that changes by less [m] does not."""
+
+TIP = "tip"
+"""What the tool's frame is called."""
+
+
+class FrameHeights:
+    """Heights of the tool and of the frames of all joints that move; a sliding joint's slides with it.
+
+    Args:
+        description: any fixed-base arm.
+
+    Attributes:
+        names: the tool first, as ``tip``; then the joints in the description's order.
+        varies: (m,) whether any joint changes that height.
+    """
+
+    def __init__(self, description: ArmDescription):
+        self.description = description
+        self.names = (TIP, *description.joint_names)
+        self.varies = np.ptp(self(sample_poses(description, 5)), axis=0) > LEVEL
+
+    def __call__(self, q: ArrayLike) -> Array:
+        """Heights, (..., m), of ``names`` above the root's origin [m], for joint positions (..., n) [rad or m]."""
+        frames = joint_frames(self.description, q)
+        tool = pose_in(self.description, frames, self.description.tool).position[..., 2:]
+        return np.concatenate([tool, frames[..., :-1, 2, 3]], axis=-1)
+
+
+def height_changers(heights: FrameHeights, q: ArrayLike) -> tuple[str, ...]:
+    """Names of the joints that change the height of any of the frames, seen from the pose ``q`` (n,)."""
+    q = read_only(q)
+    changed = np.abs(heights(q + 0.1 * np.eye(len(q))) - heights(q)).max(axis=-1) > LEVEL
+    return tuple(name for name, does in zip(heights.description.joint_names, changed) if does)

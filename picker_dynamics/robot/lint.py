@@ -195,7 +195,7 @@ def raised_moments(link: Link) -> Array | None:
 
 
 def _of_limits(joint: Joint) -> Iterator[Finding]:
-    unit = "m" if joint.type == "prismatic" else "rad"
+    unit = joint.unit
     span, limits = f"{joint.lower:g} to {joint.upper:g}", f"position limits of joint {joint.name}"
     for name, per, source in (
         ("velocity", f"{unit}/s", "no-load speed"),
@@ -250,6 +250,6 @@ def _of_gravity(description: ArmDescription) -> Iterator[Finding]:
             limit = f"its limit {joint.effort:g} {unit}"
             why = f"in some poses, more than {limit}: a mass, a length or the effort limit is wrong"
             yield Finding(joint.child, what, f"{worst:.3g} {unit}", why)
-        if joint.type != "prismatic" and lifts[j] and tilt[j] >= UPRIGHT and worst <= BALANCED * weight[j]:
+        if not joint.slides and lifts[j] and tilt[j] >= UPRIGHT and worst <= BALANCED * weight[j]:
             why = "in every pose, although it lifts other joints: masses or centres of mass are missing"
             yield Finding(joint.child, what, f"0 {unit}", why)

@@ -57,7 +57,7 @@ def serial_arm(description: ArmDescription) -> ArmDescription:
                 joint.mimic,
             )
     for joint in (joints[i] for i in (*chain, *after[:1])):
-        unit = "m" if joint.type == "prismatic" else "rad"
+        unit = joint.unit
         if joint.velocity < SLOW:
             raise DescriptionError(
                 f"joint {joint.name} has a velocity limit of {joint.velocity:g} {unit}/s: how fast it may move is not known; "
@@ -99,7 +99,7 @@ def _with_locked(description: ArmDescription, locked: Sequence[Joint]) -> str:
         for part in ("axis", "limit", "mimic", "dynamics", "safety_controller", "calibration"):
             for child in element.findall(part):
                 element.remove(child)
-        if name in moved and moved[name].type == "prismatic":
+        if name in moved and moved[name].slides:
             joint = moved[name]
             origin = element.find("origin")
             origin = ElementTree.SubElement(element, "origin") if origin is None else origin

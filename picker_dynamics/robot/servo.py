@@ -37,14 +37,17 @@ Of PWM servos there are none: that theirs is alike is inferred.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from picker_dynamics.errors import InfeasibleError, InputError
+from picker_dynamics.errors import InputError
 
-from .model import Array, as_states, per_joint
+from .model import Array, per_joint, read_only
+
+FIGURES = "stiffness", "deadband", "no_load_speed", "stall_torque", "load_friction", "coulomb", "play", "stall_drain"
+"""Of each servo, arguments of ``ServoModel``."""
 
 SIGN_TORQUE = 0.01
 """Torque u_s [N·m] over which the gap's term of the set-point changes side."""
@@ -58,8 +61,7 @@ LEAST_SUPPLY = 0.2
 
 def dead_zone(x: Array, gap: Array) -> Array:
     """Dead zone dz(x, gap): 0 within +-gap, and x less the gap of its size outside."""
-    outside: Array = x - np.minimum(np.maximum(x, -gap), gap)
-    return outside
+    return x - np.minimum(np.maximum(x, -gap), gap)
 
 
 class ServoModel:
@@ -103,24 +105,25 @@ class ServoModel:
         stall_drain: ArrayLike = 0.0,
     ):
         self.n, self.joint_names = len(joint_names), tuple(joint_names)
-        self.stiffness = per_joint("stiffness", stiffness, self.joint_names, positive=True)
-        self.deadband = per_joint("deadband", deadband, self.joint_names)
-        self.no_load_speed = per_joint("no_load_speed", no_load_speed, self.joint_names, positive=True)
-        self.stall_torque = per_joint("stall_torque", stall_torque, self.joint_names, positive=True)
-        self.load_friction = per_joint("load_friction", load_friction, self.joint_names)
-        self.coulomb = per_joint("coulomb", coulomb, self.joint_names)
-        self.play = per_joint("play", play, self.joint_names)
-        self.stall_drain = per_joint("stall_drain", stall_drain, self.joint_names)
+        each = partial(per_joint, joint_names=self.joint_names)
+        self.stiffness = each("stiffness", stiffness, positive=True)
+        self.deadband = each("deadband", deadband)
+        self.no_load_speed = each("no_load_speed", no_load_speed, positive=True)
+        self.stall_torque = each("stall_torque", stall_torque, positive=True)
+        self.load_friction = each("load_friction", load_friction)
+        self.coulomb = each("coulomb", coulomb)
+        self.play = each("play", play)
+        self.stall_drain = each("stall_drain", stall_drain)
         if (self.load_friction > MOST_LOAD_FRICTION).any():
             j = int(self.load_friction.argmax())
             name, value = self.joint_names[j], float(self.load_friction[j])
             text = f"load_friction of joint {name} is {value}, must be at most {MOST_LOAD_FRICTION}"
             raise InputError(text, name, value, MOST_LOAD_FRICTION)
         kept = 1.0 - self.load_friction
-        self.motor_stall = per_joint("motor_stall", (self.stall_torque + self.coulomb) / kept, self.joint_names)
-        self.damping = per_joint("damping", self.stall_torque / (kept * self.no_load_speed), self.joint_names)
-        self.gap = per_joint("gap", self.deadband + 0.5 * self.play, self.joint_names)
-        self.drain = per_joint("drain", self.stall_drain / self.motor_stall, self.joint_names)
+        self.motor_stall = read_only((self.stall_torque + self.coulomb) / kept)
+        self.damping = read_only(self.stall_torque / (kept * self.no_load_speed))
+        self.gap = read_only(self.deadband + 0.5 * self.play)
+        self.drain = read_only(self.stall_drain / self.motor_stall)
         self.stiff_supply = not self.drain.any()
         self.frictionless = not (self.load_friction.any() or self.coulomb.any())
         self.sides = (0.0,) if self.frictionless else (-1.0, 1.0)
@@ -128,10 +131,15 @@ class ServoModel:
     @cached_property
     def without_friction(self) -> ServoModel:
         """Model of the same servos, whose gears hold nothing back."""
-        if self.frictionless:
-            return self
-        figures = self.stiffness, self.deadband, self.no_load_speed, self.stall_torque, self.joint_names
-        return ServoModel(*figures, play=self.play, stall_drain=self.drain * self.stall_torque)
+        return (
+            self
+            if self.frictionless
+            else self.changed(load_friction=0.0, coulomb=0.0, stall_drain=self.drain * self.stall_torque)
+        )
+
+    def changed(self, **figures: ArrayLike) -> ServoModel:
+        """Model of servos with some other figures."""
+        return ServoModel(joint_names=self.joint_names, **{name: getattr(self, name) for name in FIGURES} | figures)
 
     # -- supply --------------------------------------------------------------------------------------------
 
@@ -139,16 +147,14 @@ class ServoModel:
         """Supply u (..., 1), or () where the source is stiff, while the motors give ``motor`` [N·m]; ``source``: u_0."""
         if self.stiff_supply:
             return np.asarray(source, dtype=float)
-        share: Array = np.maximum(np.asarray(source) - (np.abs(motor) @ self.drain)[..., None], LEAST_SUPPLY)
-        return share
+        return np.maximum(np.asarray(source) - (np.abs(motor) @ self.drain)[..., None], LEAST_SUPPLY)
 
     def supply_at(self, q_cmd: ArrayLike, q: ArrayLike, source: ArrayLike = 1.0) -> Array:
         """Supply u, joints at rest at ``q`` [rad], told ``q_cmd``: torques are proportional to it, u = u_0 / (1 + sum_j ...)."""
         if self.stiff_supply:
             return np.asarray(source, dtype=float)
         pull = np.abs(self.spring_torque(q_cmd, q))
-        share: Array = np.maximum(np.asarray(source) / (1.0 + (pull @ self.drain)[..., None]), LEAST_SUPPLY)
-        return share
+        return np.maximum(np.asarray(source) / (1.0 + (pull @ self.drain)[..., None]), LEAST_SUPPLY)
 
     def lowest_supply(self, tau: ArrayLike, source: ArrayLike = 1.0) -> Array:
         """Lowest supply u while joints bear ``tau`` [N·m], every one of them lifted: that takes most of its motor."""
@@ -159,8 +165,7 @@ class ServoModel:
     def spring_torque(self, q_cmd: ArrayLike, q: ArrayLike, supply: ArrayLike = 1.0) -> Array:
         """Spring torque clip(u K dz(q_cmd - q, delta + b/2), -u tau_ms, u tau_ms) [N·m]: the motor without its damping."""
         pull = self.stiffness * dead_zone(np.subtract(q_cmd, q), self.gap)
-        clipped: Array = np.asarray(supply) * np.minimum(np.maximum(pull, -self.motor_stall), self.motor_stall)
-        return clipped
+        return np.asarray(supply) * np.minimum(np.maximum(pull, -self.motor_stall), self.motor_stall)
 
     def motor_torque(self, q_cmd: ArrayLike, q: ArrayLike, v: ArrayLike, supply: ArrayLike = 1.0) -> Array:
         """Motor torque tau_m [N·m] for set-point ``q_cmd`` [rad] at the state ``q`` [rad], ``v`` [rad/s]."""
@@ -169,8 +174,7 @@ class ServoModel:
 
     def friction(self, motor: ArrayLike) -> Array:
         """Friction torque tau_c + x |tau_m| [N·m]: the most that the gears hold back."""
-        bound: Array = self.coulomb + self.load_friction * np.abs(motor)
-        return bound
+        return self.coulomb + self.load_friction * np.abs(motor)
 
     # -- backwards -----------------------------------------------------------------------------------------
 
@@ -180,13 +184,11 @@ class ServoModel:
             return np.asarray(tau, dtype=float)
         side = np.asarray(side, dtype=float)
         pushed = np.asarray(tau, dtype=float) + side * self.coulomb
-        motor: Array = pushed / (1.0 - side * self.load_friction * np.sign(pushed))
-        return motor
+        return pushed / (1.0 - side * self.load_friction * np.sign(pushed))
 
     def motor_slope(self, motor: ArrayLike, side: ArrayLike) -> Array:
         """Derivative of ``motor_for`` by tau, where it gives ``motor`` [N·m]."""
-        slope: Array = 1.0 / (1.0 - np.asarray(side) * self.load_friction * np.sign(motor))
-        return slope
+        return 1.0 / (1.0 - np.asarray(side) * self.load_friction * np.sign(motor))
 
     def spring_demand(self, v_d: ArrayLike, tau_d: ArrayLike) -> Array:
         """Spring torque tau_m + D v_d [N·m]: what the spring has to give; a servo can do it while that is within +-tau_ms."""
@@ -221,27 +223,4 @@ class ServoModel:
     def side_of(self, motor: ArrayLike, load: ArrayLike) -> Array:
         """Side, (..., n), of the friction of joints at rest whose motors give ``motor`` and that bear ``load`` [N·m]."""
         held, bound = np.subtract(motor, load), self.friction(motor)
-        side: Array = np.clip(np.divide(held, bound, out=np.zeros_like(held), where=bound > 0.0), -1.0, 1.0)
-        return side
-
-    def resting_position(self, q_cmd: ArrayLike, load: ArrayLike, side: ArrayLike = 0.0) -> Array:
-        """Joint's rest [rad] at set-point ``q_cmd`` [rad] while it bears ``load`` [N·m], with its friction on ``side``.
-
-        Within the gap any angle is at rest; the answer is its middle.
-
-        Raises:
-            InfeasibleError: a load above stall torque: the joint does not rest.
-        """
-        load = as_states("load", load, self.n)
-        excess = np.abs(load) - self.stall_torque
-        if (excess > 0.0).any():
-            index = np.unravel_index(np.argmax(excess), excess.shape)
-            joint, stall = self.joint_names[index[-1]], float(self.stall_torque[index[-1]])
-            raise InfeasibleError(
-                f"{joint} bears {abs(load[index]):.2f} N·m and stalls at {stall:.2f}: it cannot rest",
-                joint,
-                float(load[index]),
-                stall,
-                time_s=0.0,
-            )
-        return np.asarray(q_cmd) - self.sag(self.motor_for(load, side))
+        return np.clip(np.divide(held, bound, out=np.zeros_like(held), where=bound > 0.0), -1.0, 1.0)

@@ -25,11 +25,10 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.errors import ConfigurationError, LimitError
 
-from .file_fields import TICK, TICKS, TURN, UNMEASURED, above, figure, keys_of, read_fields, within, written_fields
+from .file_fields import TURN, UNMEASURED, above, figure, keys_of, read_fields, within, written_fields
 from .model import Array, as_states, read_only, vector_of
-from .servo import ServoModel
-from .servo_file import CHANNELS, Entry, between_ticks, pulse_map, read_layers
-from .servo_types import PER_GAIN, scaled
+from .servo import FIGURES, ServoModel
+from .servo_file import CHANNELS, PER_GAIN, Entry, between_ticks, pulse_map, read_layers, scaled
 from .units import told
 
 OSCILLATOR_HZ = 25e6
@@ -173,14 +172,6 @@ class Servo:
         points = [[horn / self.per_turn / TURN, pulse] for horn, pulse in zip(self.horn_angles, self.pulses_us)]
         return written_fields(self, self.per_turn, self.unmeasured) | {"pulse_map": points}
 
-    def to_tick(self, angle: Any) -> Any:
-        """Tick of a bus servo at a joint angle [rad], not yet rounded."""
-        return TICKS // 2 + (self.zero + self.direction * angle) / (self.per_turn * TICK)
-
-    def from_tick(self, tick: Any) -> Any:
-        """Joint angle [rad] at a tick; the inverse of ``to_tick``."""
-        return self.direction * ((tick - TICKS // 2) * self.per_turn * TICK - self.zero)
-
     def to_pulse_us(self, angle: Any) -> Any:
         return _interpolated(self.zero + self.direction * angle, self.horn_angles, self.pulses_us)
 
@@ -239,12 +230,8 @@ class ServoMap:
     @cached_property
     def model(self) -> ServoModel:
         """The servo model with these figures."""
-        figures = ("stiffness", "deadband", "no_load_speed", "stall_torque", "load_friction", "coulomb", "play")
-        return ServoModel(
-            joint_names=self.joint_names,
-            stall_drain=self.stall_drain,
-            **{name: [getattr(servo, name) for servo in self.servos] for name in figures},
-        )
+        figures = {name: [getattr(servo, name) for servo in self.servos] for name in FIGURES if name != "stall_drain"}
+        return ServoModel(joint_names=self.joint_names, stall_drain=self.stall_drain, **figures)
 
     @cached_property
     def stall_drain(self) -> Array:
@@ -268,8 +255,7 @@ class ServoMap:
 
     def setpoint_turn(self, since_s: float) -> Array:
         """How far set-points may come off the way they were on, (n,) [rad], ``since_s`` [s] after they were on it."""
-        turn: Array = self.setpoint_speed * (STEP_S + 0.5 * since_s**2 / RAMP_S)
-        return turn
+        return self.setpoint_speed * (STEP_S + 0.5 * since_s**2 / RAMP_S)
 
     armature = vector_of("servos", "armature")
     """Rotor inertia at the joint [kg·m²]."""

@@ -12,8 +12,8 @@ from picker_dynamics.errors import DescriptionError, UnreachableError, refuse_if
 
 from .description import ArmDescription
 from .inverse_kinematics import ChainKinematics
-from .kinematics import picker_inverse
 from .model import Array, as_vector, checked_number
+from .picker_shape import picker_inverse
 from .units import TIP_M
 
 _STEPS = np.radians(np.arange(180.0))

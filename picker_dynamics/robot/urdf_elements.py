@@ -96,6 +96,15 @@ class Joint:
     def movable(self) -> bool:
         return self.type in MOVABLE_TYPES
 
+    @property
+    def slides(self) -> bool:
+        return self.type == "prismatic"
+
+    @property
+    def unit(self) -> str:
+        """Unit of its position, ``m`` or ``rad``."""
+        return "m" if self.slides else "rad"
+
 
 def rotation_from_rpy(rpy: ArrayLike) -> Array:
     """Rz(yaw) Ry(pitch) Rx(roll), 3×3, from (roll, pitch, yaw) [rad]: the URDF's fixed-axis convention."""

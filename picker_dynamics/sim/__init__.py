@@ -5,7 +5,6 @@ and no control of ours (of the servo it has `robot`'s model).
 
 __all__ = [
     "avr_firmware",
-    "avr_uno",
     "board",
     "board_in_memory",
     "bus_in_memory",

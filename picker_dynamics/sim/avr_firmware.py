@@ -1,30 +1,137 @@
 """``AvrFirmware``: the real firmware on a simulated Uno, with the interface that owners of a ``VirtualFirmware`` use.
 
-Pulses are what the outputs truly do: the registers of the virtual PCA9685 times its true oscillator, or the high times
-measured at the timer back end's pins.  State, faults, owned joints and boot id are what the board's telemetry said last.
+Pulses are what the outputs truly do: the registers of the virtual PCA9685 times its true oscillator.  State, faults, owned
+joints and boot id are what the board's telemetry said last.
+
+The simulated Uno from Python: ``firmware/sim/uno.h`` through ctypes, with times in board cycles.
+
+    uno = Uno(library, "picker_firmware.elf")
+    uno.run(16_000_000)                     # a second of simulated time
+    data, cycles = uno.fetch_bytes()
+
+Nothing here looks at the machine's clock: the same calls give the same answers, to the bit.
 """
 
 from __future__ import annotations
 
+import ctypes
+import enum
 from collections.abc import Sequence
+from ctypes import POINTER, c_char_p, c_double, c_int, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any, ClassVar
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.firmware.header import PCA9685_COUNTS, TIMER_FIRST_PIN, TIMER_RESOLUTION_NS
+from picker_dynamics.board.firmware.header import PCA9685_COUNTS
 from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Fault, FrameDecoder, Reason, Telemetry
-from picker_dynamics.errors import ConfigurationError
+from picker_dynamics.errors import ConfigurationError, InputError, MissingDependencyError, PickerError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .avr_uno import ADC_COUNTS, ADC_REFERENCE_MV, CYCLES_PER_US, Cause, Uno
 from .simulated_board import HOST_TIMEOUT_S, firmware_config
+
+CYCLES_PER_US = 16
+ADC_REFERENCE_MV, ADC_COUNTS = 5000, 1023
+"""What an analogue input is compared with [mV], and what it reads there."""
+CHUNK = 4096
+"""Bytes and markers taken at a time."""
+
+
+class Cause(enum.IntEnum):
+    """Cause of a reset of the AVR."""
+
+    POWER_ON = 0
+    EXTERNAL = 1
+    BROWN_OUT = 2
+    WATCHDOG = 3
+
+
+class UnoCrashedError(PickerError):
+    """The simulated AVR has stopped executing: an invalid instruction or address, or asleep for good."""
+
+
+class Uno:
+    """Simulated Uno and the PCA9685 at its I2C bus; each function ``uno_x`` of uno.h is its method ``x``.
+
+    Args:
+        library: path of libpicker_uno.so.
+        elf: the program.
+
+    Raises:
+        InputError: no program in that file.
+        MissingDependencyError: the library cannot be loaded.
+    """
+
+    FUNCTIONS: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "cycle": (c_uint64,),
+        "trouble": (c_char_p,),
+        "reset": (None, c_int, c_uint64, c_int),
+        "started": (c_uint64,),
+        "line_speed": (None, c_uint32),
+        "chip_oscillator": (None, c_double),
+        "chip_connected": (None, c_int),
+        "chip_power": (None, c_int),
+        "chip_set_register": (None, c_uint8, c_uint8),
+        "chip_counts": (c_uint16, c_int),
+        "chip_count_us": (c_double,),
+        "adc": (None, c_int, c_uint32),
+        "free": (None,),
+        "_run": (c_int, c_uint64),
+        "_send": (None, c_char_p, c_size_t, c_uint64),
+        "_fetch": (c_size_t, POINTER(c_uint8), POINTER(c_uint64), c_size_t),
+    }
+    """Name -> result, arguments after the Uno itself; those with an underscore have methods of their own."""
+
+    def __init__(self, library: str | Path, elf: str | Path):
+        self._handle = None
+        try:
+            self._c = ctypes.CDLL(str(library))
+        except OSError as error:
+            raise MissingDependencyError(f"the simulated Uno cannot be loaded: {error}", value=str(library)) from error
+        self._c.uno_new.restype, why = c_void_p, ctypes.create_string_buffer(300)
+        self._handle = self._c.uno_new(str(elf).encode(), why, c_size_t(len(why)))
+        if not self._handle:
+            raise InputError(why.value.decode(errors="replace"), "elf", str(elf))
+        self._values, self._cycles = (c_uint8 * CHUNK)(), (c_uint64 * CHUNK)()
+
+    def __getattr__(self, name: str) -> Any:
+        """Function of uno.h, of this Uno."""
+        if name not in self.FUNCTIONS:
+            raise AttributeError(name)
+        function = getattr(self._c, f"uno_{name.lstrip('_')}")
+        function.restype, *arguments = self.FUNCTIONS[name]
+        function.argtypes = (c_void_p, *arguments)
+        setattr(self, name, partial(function, self._handle))
+        return getattr(self, name)
+
+    def __del__(self) -> None:
+        if self._handle:
+            self.free()
+
+    def run(self, until: int) -> None:
+        """Let time pass until cycle ``until``.
+
+        Raises:
+            UnoCrashedError: the AVR executes nothing any more; the time has passed all the same.
+        """
+        if self._run(until):
+            raise UnoCrashedError(f"the simulated Uno: {self.trouble().decode(errors='replace').strip()}")
+
+    def send(self, data: bytes, at_cycle: int = 0) -> None:
+        """Put bytes on the line, from ``at_cycle`` on or when it is free."""
+        self._send(bytes(data), len(data), at_cycle)
+
+    def fetch_bytes(self) -> tuple[bytes, list[int]]:
+        """Bytes that the Uno sent, and their cycles beside them: up to ``CHUNK`` of them, the rest with the next call."""
+        count = self._fetch(self._values, self._cycles, CHUNK)
+        return bytes(self._values[:count]), self._cycles[:count]
+
 
 BYTE_US = 20
 """Time of a byte on the line at 500 000 baud."""
-GONE_FRAMES = 2.5
-"""A pin that has not risen for so many servo frames is off."""
 SILENT = Telemetry(0, 0, 0, BoardState.IDLE, 0, 0, 0, 0, 0, 0, 0, 0, Reason.NONE, 0, 0, 0, 0, (), ())
 """Of a board that has not spoken yet."""
 
@@ -36,12 +143,10 @@ class AvrFirmware:
         library: path of libpicker_uno.so.
         elf: the firmware.
         servos: the servo map that it is built for; tells what is connected.
-        backend: ``pca9685`` or ``timer``.
         kind: of the simulated Uno.
 
     Attributes:
         config: what is compiled in.
-        channels: the joints' outputs of the PCA9685, or digital pins.
         uno: the simulated Uno, for whoever wants to look inside.
 
     Raises:
@@ -49,12 +154,8 @@ class AvrFirmware:
         MissingDependencyError: the library cannot be loaded.
     """
 
-    def __init__(
-        self, library: str | Path, elf: str | Path, servos: ServoMap, backend: str = "pca9685", *, kind: type[Uno] = Uno
-    ):
-        self.config, self._servos, self._backend = compiled_in(servos, backend), servos, backend
-        first = TIMER_FIRST_PIN if backend == "timer" else 0
-        self.channels = tuple(first + channel for channel in servos.channels)
+    def __init__(self, library: str | Path, elf: str | Path, servos: ServoMap, *, kind: type[Uno] = Uno):
+        self.config, self.servos = compiled_in(servos), servos
         self.uno = kind(library, elf)
         self.uno.line_speed(0)  # as the board's
         self._out = bytearray()
@@ -76,15 +177,8 @@ class AvrFirmware:
     @property
     def pulses_us(self) -> tuple[float | None, ...]:
         """Pulses on the outputs, truly [us]; None where an output is off."""
-        if self._backend == "timer":
-            return tuple(self._pin_us(pin) for pin in self.channels)
         count_us = self.uno.chip_count_us()
-        return tuple(counts * count_us if counts else None for counts in map(self.uno.chip_counts, self.channels))
-
-    def _pin_us(self, pin: int) -> float | None:
-        pulse = self.uno.pin_pulse(pin)
-        gone = self.uno.cycle() - pulse.rose > GONE_FRAMES * self.config.frame_us * CYCLES_PER_US
-        return None if gone or not pulse.number else pulse.width / CYCLES_PER_US
+        return tuple(counts * count_us if counts else None for counts in map(self.uno.chip_counts, self.servos.channels))
 
     @property
     def live(self) -> int:
@@ -135,7 +229,7 @@ class AvrFirmware:
         self._restart()
 
     def _let_read(self, values: Sequence[int | None]) -> None:
-        for servo, value in zip(self._servos.servos, values):
+        for servo, value in zip(self.servos.servos, values):
             if servo.feedback_adc is not None and value is not None:
                 self.uno.adc(servo.feedback_adc, -(-value * ADC_REFERENCE_MV // ADC_COUNTS))
 
@@ -143,7 +237,7 @@ class AvrFirmware:
 
     def set_supply(self, supply_mv: int) -> None:
         """Let the servo supply be so much [mV]; a board that does not measure it takes no notice."""
-        if supply := self._servos.supply:
+        if supply := self.servos.supply:
             self.uno.adc(supply.adc, round(supply_mv / supply.divider))
 
     def set_cause(self, _fault: Fault, present: bool) -> None:
@@ -174,11 +268,10 @@ class AvrFirmware:
                 self._offset_us = offset_us if self._offset_us is None else min(self._offset_us, offset_us)
 
 
-def compiled_in(servos: ServoMap, backend: str = "pca9685") -> FirmwareConfig:
+def compiled_in(servos: ServoMap) -> FirmwareConfig:
     """Configuration in ``arm_config.h`` for these servos."""
     usual = firmware_config(servos)
-    resolution_ns = TIMER_RESOLUTION_NS if backend == "timer" else round(usual.frame_us * 1e3 / PCA9685_COUNTS)
-    return replace(usual, resolution_ns=resolution_ns)
+    return replace(usual, resolution_ns=round(usual.frame_us * 1e3 / PCA9685_COUNTS))
 
 
 def avr_firmware(arm: ArmDescription, servos: ServoMap, host_timeout_s: float = HOST_TIMEOUT_S) -> AvrFirmware:
@@ -191,5 +284,5 @@ def avr_firmware(arm: ArmDescription, servos: ServoMap, host_timeout_s: float = 
     """
     if host_timeout_s != HOST_TIMEOUT_S:
         text = f"host_timeout is {host_timeout_s:g} s, the firmware has {HOST_TIMEOUT_S:g} s compiled in"
-        raise ConfigurationError(text, subject="host_timeout", value=host_timeout_s, limit=HOST_TIMEOUT_S)
+        raise ConfigurationError(text, "host_timeout", host_timeout_s, HOST_TIMEOUT_S)
     return AvrFirmware(toolchain.library("sim"), toolchain.build(servos, arm), servos)

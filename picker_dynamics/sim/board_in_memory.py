@@ -9,7 +9,8 @@ The board is the ``Clock`` of all that drives it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 from picker_dynamics.errors import LinkError
 from picker_dynamics.robot.servo_map import ServoMap
@@ -22,7 +23,7 @@ class BoardInMemory(SimulatedBoard):
     """Firmware, servos and arm in step, on virtual time: the plant's.  It is the port that a link opens, one at a time.
 
     Args:
-        plant, servos, found, clock_drift: see ``SimulatedBoard``.
+        plant, servos, board: see ``SimulatedBoard``.
 
     Attributes:
         plugged: whether the cable is; assign False to pull it.
@@ -31,8 +32,8 @@ class BoardInMemory(SimulatedBoard):
 
     threaded = False
 
-    def __init__(self, plant: Plant, servos: ServoMap, *, found: Sequence[float] | None = None, clock_drift: float = 0.0):
-        super().__init__(plant, servos, found=found, clock_drift=clock_drift)
+    def __init__(self, plant: Plant, servos: ServoMap, **board: Any):
+        super().__init__(plant, servos, **board)
         self.plugged, self._arrived = True, bytearray()
         self.on_arrival: Callable[[], None] = lambda: None
 

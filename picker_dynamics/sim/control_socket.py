@@ -13,7 +13,7 @@ import os
 import socket
 import socketserver
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -156,16 +156,15 @@ class BoardControl:
         except (OSError, ValueError) as error:
             raise LinkError(f"the virtual board at {self.path} does not answer: {error}", value=self.path) from error
         if not reply.pop("ok"):
-            raise InputError(f"the virtual board refuses {command}: {reply['error']}", subject=command)
+            raise InputError(f"the virtual board refuses {command}: {reply['error']}", command)
         return reply
 
     def truth(self) -> Truth:
         """Truth about the arm: where it really is."""
         reply = self.command("truth")
-        values = {f.name: reply[f.name] for f in fields(Truth)}
         for name in ("q", "v", "tip", "torque", "setpoint", "pulses_us"):
-            values[name] = np.array(values[name], dtype=float)  # None becomes NaN
-        return Truth(**{**values, "faults": tuple(values["faults"])})
+            reply[name] = np.array(reply[name], dtype=float)  # None becomes NaN
+        return Truth(**reply | {"faults": tuple(reply["faults"])})
 
     def attach(self, mass_kg: float, com: Iterable[float] = (0.0, 0.0, 0.0)) -> None:
         """Weld a berry to the tool, in place of what is there; 0 kg: let go.  ``com`` (3,) [m], tool frame."""

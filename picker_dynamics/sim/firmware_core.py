@@ -39,7 +39,7 @@ from picker_dynamics.board.protocol import (
 from picker_dynamics.board.protocol.framing import FrameSplitter, RawFrame
 from picker_dynamics.board.protocol.messages import Unknown, decode
 
-from .output_motion import OutputMotion, Point
+from .output_motion import OutputMotion
 
 _NO_REQUEST = 0xFFFF
 _PERIOD_MS = (2, 1000)
@@ -99,9 +99,7 @@ class VirtualFirmware:
     @property
     def pulses_us(self) -> tuple[float | None, ...]:
         """Pulses on the outputs [us]; None where an output is off."""
-        return tuple(
-            pulse / PULSE_UNITS_PER_US if self.live >> joint & 1 else None for joint, pulse in enumerate(self._motion.pulses)
-        )
+        return tuple(pulse / PULSE_UNITS_PER_US if pulse else None for pulse in self._motion.pulses)
 
     @property
     def live(self) -> int:
@@ -251,9 +249,7 @@ class VirtualFirmware:
         if reason is Reason.NONE and self.faults:
             reason, detail = Reason.FAULT, self.faults
         elif reason is Reason.NONE and isinstance(message, SetPoint):
-            point = Point(message.time_us, message.pulses)
-            lead_us = self.config.max_lead_ms * 1000
-            reason, detail = self._motion.accept(point, self.board_time_us(now_us), lead_us)
+            reason, detail = self._motion.accept(message, self.board_time_us(now_us), self.config.max_lead_ms * 1000)
         if reason is Reason.NONE:
             self._accepted = self._accepted + 1 & 0xFFFF
             self._last_sequence = raw.sequence

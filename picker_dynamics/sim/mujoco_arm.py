@@ -21,7 +21,7 @@ from .plant_error import PlantError
 try:
     import mujoco as mujoco  # others of this room take it from here
 except ImportError as error:
-    raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", subject="mujoco") from error
+    raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", "mujoco") from error
 
 _PAYLOAD = "payload_of_the_simulation"
 
@@ -44,9 +44,7 @@ class MujocoArm:
         self.description, self.joint_names, self.n = description, description.joint_names, description.n
         self.error = error
         if not 0.0 < dt <= 0.005:
-            raise InputError(
-                f"integration step is {dt} s, must be above 0 and at most 0.005 s", subject="dt", value=dt, limit=0.005
-            )
+            raise InputError(f"integration step is {dt} s, must be above 0 and at most 0.005 s", "dt", dt, 0.005)
         self._m, self._load = compile_arm(description)
         self._d, self._scratch = mujoco.MjData(self._m), mujoco.MjData(self._m)
         self._joint = np.array([self._m.joint(name).id for name in self.joint_names], dtype=int)

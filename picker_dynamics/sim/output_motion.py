@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
-from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Reason, ahead_us
+from picker_dynamics.board.protocol import TIME_MODULUS, BoardState, Reason, SetPoint, ahead_us
 
 SLOW_US = 40_000
 """With less than this queued, and not at rest at its end, play slows down in proportion [us]: outputs come to rest on their way
@@ -25,13 +24,6 @@ of the arm on its servos, so that it hardly swings."""
 
 NEAR = 4
 """Outputs that stand may begin anew at a point that is as near as this share of what they may move in a frame."""
-
-
-class Point(NamedTuple):
-    """Set-point: where the pulses shall be, and when."""
-
-    time_us: int
-    pulses: tuple[int, ...]
 
 
 def interpolate(start_us: int, start: int, end_us: int, end: int, at_us: int) -> int:
@@ -76,8 +68,8 @@ class OutputMotion:
         self.limits, self._capacity, self._frame_us = config.joints, config.queue_capacity, config.frame_us
         self._adopt_slack = -(-config.resolution_ns // 125)  # a coarse output cannot hold a limit exactly
         self._longest_us = 1000 * config.host_timeout_ms
-        self.points: deque[Point] = deque()
-        self._anchor = Point(now_us, ())  # the point passed last, where interpolation starts
+        self.points: deque[SetPoint] = deque()
+        self._anchor = SetPoint(now_us, ())  # the point passed last, where interpolation starts
         self._chained = False  # a point may follow it: the outputs were not moved otherwise since
         self._ends_at_rest = False  # the point accepted last repeats the pulses of the one before it
         self.pulses = [0] * len(self.limits)
@@ -142,7 +134,7 @@ class OutputMotion:
 
     # -- motion --------------------------------------------------------------------------------------------
 
-    def accept(self, point: Point, now_us: int, max_lead_us: int) -> tuple[Reason, int]:
+    def accept(self, point: SetPoint, now_us: int, max_lead_us: int) -> tuple[Reason, int]:
         """Queue a set-point; the refusal, and the joint it is about, otherwise."""
         if not self.owned:
             return Reason.NOT_ENABLED, 0
@@ -167,30 +159,28 @@ class OutputMotion:
         self._append(self.points[-1], point)
         return Reason.NONE, 0
 
-    def _begin(self, point: Point) -> tuple[Reason, int]:
+    def _begin(self, point: SetPoint) -> tuple[Reason, int]:
         """Queue the first point: it goes on from the one that was played last, or begins anew where the outputs stand."""
         if self._chained and ahead_us(point.time_us, self._anchor.time_us) <= 0:
             return Reason.PAST, 0
         follows = self._chained and self._follows(self._anchor, point)
-        away = next((joint for joint in self._joints(self.owned) if not self._is_near(joint, point.pulses[joint])), None)
+        steps = ((joint, abs(point.pulses[joint] - self.pulses[joint])) for joint in self._joints(self.owned))
+        away = next((joint for joint, step in steps if step > self.limits[joint].speed // NEAR), None)
         if not follows or (self._ends_at_rest and away is None):
             if away is not None:
                 return Reason.GAP, away
             late_us = max(0, self._frame_us - ahead_us(point.time_us, self._frame_at_us))  # one that comes late begins late
             self.played_us = (self._frame_at_us - late_us) % TIME_MODULUS
-            self._anchor, self._chained, self._rate = Point(self.played_us, tuple(self.pulses)), True, FULL_RATE
+            self._anchor, self._chained, self._rate = SetPoint(self.played_us, tuple(self.pulses)), True, FULL_RATE
         self._motion = BoardState.MOVE
         self._append(self._anchor, point)
         return Reason.NONE, 0
 
-    def _append(self, before: Point, point: Point) -> None:
+    def _append(self, before: SetPoint, point: SetPoint) -> None:
         self._ends_at_rest = self._stands(before, point)
         self.points.append(point)
 
-    def _is_near(self, joint: int, pulse: int) -> bool:
-        return abs(pulse - self.pulses[joint]) <= self.limits[joint].speed // NEAR
-
-    def _follows(self, before: Point, point: Point) -> bool:
+    def _follows(self, before: SetPoint, point: SetPoint) -> bool:
         """Whether no set-point is missing between two in which the outputs move."""
         return ahead_us(point.time_us, before.time_us) <= self._longest_us or self._stands(before, point)
 
@@ -241,16 +231,16 @@ class OutputMotion:
         while self.points and ahead_us(self.points[0].time_us, self.played_us) <= 0:
             self._anchor = self.points.popleft()
 
-    def _stands(self, before: Point, after: Point) -> bool:
+    def _stands(self, before: SetPoint, after: SetPoint) -> bool:
         return all(before.pulses[joint] == after.pulses[joint] for joint in self._joints(self.owned))
 
     def _target(self, joint: int) -> int:
         """The pulse of ``joint`` at the time played: from anchor to next point; the anchor's where none follows."""
-        start_us, start = self._anchor
+        start = self._anchor
         if not self.points:
-            return start[joint]
-        end_us, end = self.points[0]
-        return interpolate(start_us, start[joint], end_us, end[joint], self.played_us)
+            return start.pulses[joint]
+        end = self.points[0]
+        return interpolate(start.time_us, start.pulses[joint], end.time_us, end.pulses[joint], self.played_us)
 
     def _slow_down(self) -> None:
         """Decelerate by a frame."""

@@ -104,28 +104,18 @@ class Plant(MujocoArm):
             error = draw(description, servo_map.stall_torque, error, seed, **kinds)
         super().__init__(description, error, dt, mujoco.mjtIntegrator.mjINT_IMPLICITFAST)
         self.servo_map, self._quantise = servo_map, quantise
-        self.servo = ServoModel(
-            nominal.stiffness * self.error.stiffness,
-            nominal.deadband * self.error.deadband,
-            nominal.no_load_speed / self.error.damping,
-            nominal.stall_torque,
-            self.joint_names,
-            load_friction=nominal.load_friction if self.error.load_friction is None else self.error.load_friction,
-            coulomb=nominal.coulomb * self.error.gear_coulomb,
-            play=nominal.play * self.error.play,
-            stall_drain=nominal.stall_drain * self.error.resistance,
+        self.servo = nominal.changed(
+            stiffness=nominal.stiffness * error.stiffness,
+            deadband=nominal.deadband * error.deadband,
+            no_load_speed=nominal.no_load_speed / error.damping,
+            load_friction=nominal.load_friction if error.load_friction is None else error.load_friction,
+            coulomb=nominal.coulomb * error.gear_coulomb,
+            play=nominal.play * error.play,
+            stall_drain=nominal.stall_drain * error.resistance,
         )
-        self.source = self.error.source
-        self._friction = description.friction + self.error.coulomb
-        self._configure()
-        self.attach(payload)
-        self.reset(servo_map.rest if q is None else q, support=support)
-
-    # --- set-up -----------------------------------------------------------------------------------
-
-    def _configure(self) -> None:
+        self.source, self._friction = error.source, description.friction + error.coulomb
         m = self._m
-        m.dof_armature[self._dof] = self.servo_map.armature * self.error.armature
+        m.dof_armature[self._dof] = servo_map.armature * error.armature
         m.dof_frictionloss[:] = 0.0
         self._inertia, self._square = np.zeros((m.nv, m.nv)), np.ix_(self._dof, self._dof)
         self._own = slice(0, self.n) if (self._dof == np.arange(self.n)).all() else self._dof
@@ -134,11 +124,13 @@ class Plant(MujocoArm):
         self._slick = self.servo.frictionless and not self._held_back.any()
         self._most: np.ndarray | None = None
         m.jnt_solref[:], m.jnt_solimp[:] = _STIFF_CONSTRAINT
-        for index, joint, servo in zip(self._joint, self.description.movable, self.servo_map.servos):
+        for index, joint, servo in zip(self._joint, description.movable, servo_map.servos):
             if joint.type != "continuous":
                 margin = STOP_MARGIN[joint.type]
                 lower = joint.lower - margin if servo.grip is None else servo.grip.contact
                 m.jnt_range[index] = lower, joint.upper + margin
+        self.attach(payload)
+        self.reset(servo_map.rest if q is None else q, support=support)
 
     def reset(self, q: ArrayLike, *, support: bool = False) -> None:
         """Put the arm at rest at ``q`` (n,) [rad], unpowered, at time 0; a berry stays.  ``support``: see the constructor."""
@@ -278,9 +270,7 @@ class Plant(MujocoArm):
     @property
     def whole_servo(self) -> ServoModel:
         """The simulated servos with all dry friction that there is without load, the joints' own too."""
-        one = self.servo
-        figures = one.stiffness, one.deadband, one.no_load_speed, one.stall_torque, one.joint_names
-        return ServoModel(*figures, load_friction=one.load_friction, coulomb=self._held_back, play=one.play)
+        return self.servo.changed(coulomb=self._held_back, stall_drain=0.0)
 
     def tip_at(self, q: ArrayLike) -> np.ndarray:
         """Position, (3,), at which the tool would be at ``q`` [m], base frame."""

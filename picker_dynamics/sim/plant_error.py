@@ -44,9 +44,6 @@ class PlantError:
     """Factors on the nominal numbers (1 = exact) and added dry friction.
 
     Attributes:
-        share: e, the bound of each relative error.
-        seed: of the draw; the same seed and arm give the same errors.
-        joint_names: order of the vectors.
         mass, inertia: factor per link name.
         armature, stiffness, deadband, damping: (n,) factors per joint.
         coulomb: (n,) dry friction added to the URDF's [N·m].
@@ -55,9 +52,6 @@ class PlantError:
         resistance, source: factors of the supply's resistance, and of its voltage without load.
     """
 
-    share: float
-    seed: int
-    joint_names: tuple[str, ...]
     mass: dict[str, float]
     inertia: dict[str, float]
     armature: np.ndarray
@@ -95,7 +89,7 @@ def draw(
         InputError: for a share outside [0, 1), or another seed.
     """
     if not 0.0 <= share < 1.0:
-        raise InputError(f"plant error is {share}, must be at least 0 and below 1", subject="plant_error", value=share, limit=1.0)
+        raise InputError(f"plant error is {share}, must be at least 0 and below 1", "plant_error", share, 1.0)
     rng = np.random.default_rng(whole(seed, "seed", 0, SEED_MAX))
     links = [name for name, link in description.links.items() if link.mass > 0.0]
     n = description.n
@@ -118,9 +112,6 @@ def draw(
         resistance, source = factors(2)
         supply = {"resistance": float(resistance), "source": float(1.0 + SOURCE_SHARE * (source - 1.0))}
     return PlantError(
-        share,
-        seed,
-        description.joint_names,
         dict(zip(links, mass.tolist())),
         dict(zip(links, inertia.tolist())),
         armature,

@@ -59,9 +59,6 @@ class PtyPort:
         self.link, self.wire, self._master = Path(link), Wire(seed), -1
         self.plug_in()
 
-    def _cannot(self, why: str | None) -> LinkError:
-        return LinkError(f"cannot make the port {self.link}: {why}", value=str(self.link))
-
     def plug_in(self) -> None:
         """Make the terminal and its link."""
         self._connected = self._dtr = False
@@ -82,7 +79,8 @@ class PtyPort:
         except OSError as error:
             os.close(self._master)
             self._master = -1
-            raise self._cannot("something else has that name" if error.errno == errno.EEXIST else error.strerror) from error
+            why = "something else has that name" if error.errno == errno.EEXIST else error.strerror
+            raise LinkError(f"cannot make the port {self.link}: {why}", value=str(self.link)) from error
 
     def unplug(self) -> None:
         """Pull the cable: clients see the terminal hang up, and its name is gone."""

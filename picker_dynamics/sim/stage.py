@@ -68,7 +68,22 @@ class Stage:
 
     def picture(self, q: ArrayLike, props: Sequence[Prop] = ()) -> Image.Image:
         """The arm at ``q`` (n,) [rad or m], and what stands about, on nothing."""
-        return self._drawn(self._shapes(q, props)).reduce(FINER)
+        image = Image.new("RGBA", self._size)
+        draw, faces, colours = ImageDraw.Draw(image), [], []
+        for kind, size, at, axes, colour in self._shapes(q, props):
+            corners = np.asarray(at) + _faces(kind, *map(float, size)) @ axes.T
+            normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
+            length = np.linalg.norm(normal, axis=1)
+            towards = -(normal @ self._ahead) / np.where(length > 0.0, length, 1.0)
+            seen = towards > 1e-6
+            faces.append(corners[seen])
+            light = AMBIENT + DIFFUSE * towards[seen, None]
+            colours.append(np.clip(255.0 * light * colour[:3], 0.0, 255.0))
+        corners, shades = np.concatenate(faces), np.concatenate(colours).astype(int)
+        places = FINER * self.pixels(corners)
+        for i in np.argsort(-(corners @ self._ahead).mean(axis=1)):
+            draw.polygon(places[i].ravel().tolist(), fill=(*shades[i].tolist(), 255))
+        return image.reduce(FINER)
 
     def outline(self, q: ArrayLike) -> Image.Image:
         """Outline of an arm at ``q`` (n,) [rad or m]: what it hides, 0 to 255."""
@@ -76,7 +91,8 @@ class Stage:
 
     def pixels(self, points: ArrayLike) -> np.ndarray:
         """Pixels, (..., 2), at which points (..., 3) [m] are in a picture [px]."""
-        return self._pixels(np.asarray(points, dtype=float)) / FINER
+        at: np.ndarray = (np.asarray(points, dtype=float) @ self._axes - self._middle) * self._px + 0.5 * np.array(self._size)
+        return at / FINER
 
     # --- what is looked at ------------------------------------------------------------------------
 
@@ -106,30 +122,6 @@ class Stage:
         width, height = self._size
         self._px = (1.0 - 2.0 * MARGIN) * min(width / (high - low)[0], height / (high - low)[1])
         self._middle = 0.5 * (low + high)
-
-    def _pixels(self, points: np.ndarray) -> np.ndarray:
-        at: np.ndarray = (points @ self._axes - self._middle) * self._px + 0.5 * np.array(self._size)
-        return at
-
-    # --- drawing ----------------------------------------------------------------------------------
-
-    def _drawn(self, shapes: list[tuple[Any, ...]]) -> Image.Image:
-        """All faces that look this way, the farthest first."""
-        image = Image.new("RGBA", self._size)
-        draw, faces, colours = ImageDraw.Draw(image), [], []
-        for kind, size, at, axes, colour in shapes:
-            corners = np.asarray(at) + _faces(kind, *map(float, size)) @ axes.T
-            normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
-            length = np.linalg.norm(normal, axis=1)
-            towards = -(normal @ self._ahead) / np.where(length > 0.0, length, 1.0)
-            seen = towards > 1e-6
-            faces.append(corners[seen])
-            light = AMBIENT + DIFFUSE * towards[seen, None]
-            colours.append(np.clip(255.0 * light * colour[:3], 0.0, 255.0))
-        corners, shades = np.concatenate(faces), np.concatenate(colours).astype(int)
-        for i in np.argsort(-(corners @ self._ahead).mean(axis=1)):
-            draw.polygon(self._pixels(corners[i]).ravel().tolist(), fill=(*shades[i].tolist(), 255))
-        return image
 
 
 @lru_cache(1000)

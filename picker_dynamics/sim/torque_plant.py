@@ -53,10 +53,6 @@ class TorquePlant(MujocoArm):
     ):
         friction_scale = np.where(np.isfinite(description.effort), description.effort, 0.0)
         super().__init__(description, draw(description, friction_scale, plant_error, seed), dt, mujoco.mjtIntegrator.mjINT_RK4)
-        self._configure()
-        self.reset(np.zeros(self.n) if q is None else q)
-
-    def _configure(self) -> None:
         m = self._m
         m.dof_frictionloss[self._dof] = self.description.friction + self.error.coulomb
         for index, joint in zip(self._joint, self.description.movable):
@@ -65,6 +61,7 @@ class TorquePlant(MujocoArm):
                 m.jnt_solref[index] = STOP_SOLREF
                 m.jnt_range[index] = joint.lower - margin, joint.upper + margin
         mujoco.mj_setConst(m, self._scratch)
+        self.reset(np.zeros(self.n) if q is None else q)
 
     def reset(self, q: ArrayLike) -> None:
         """Put the arm at rest at ``q`` (n,) [rad or m], at time 0; a load stays."""

@@ -9,7 +9,7 @@ from firmware_tools import require
 from inspected_uno import Bus
 
 from picker_dynamics.board.protocol import Adopt, BoardState, Enable, Fault, Hello, Info, Ping, Reason, Reset, SetPoint
-from picker_dynamics.sim.avr_uno import Cause
+from picker_dynamics.sim.avr_firmware import Cause
 
 require("avr", "sim")
 

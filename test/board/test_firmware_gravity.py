@@ -19,7 +19,7 @@ from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.config import board_limits
 from picker_dynamics.board.firmware.header import header_text
 from picker_dynamics.board.protocol import BoardState, Fault
-from picker_dynamics.sim.avr_uno import CYCLES_PER_US
+from picker_dynamics.sim.avr_firmware import CYCLES_PER_US
 
 POSES = 300
 TOLERANCE_NM = 1e-4

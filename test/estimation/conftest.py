@@ -6,7 +6,8 @@ from calibration_truth import ARM, BELIEVED, COARSE_S, bench
 from pytest import fixture
 
 from benchmarks.calibration_benches import calibrate
-from picker_dynamics.estimation.calibration import compare, evaluate, poses, rehearsal, simulated
+from picker_dynamics.estimation import rehearsal
+from picker_dynamics.estimation.calibration import compare, evaluate, poses
 from picker_dynamics.estimation.calibration.steps import result
 from picker_dynamics.sim.plant import Plant
 
@@ -28,5 +29,5 @@ def few_poses(monkeypatch):
     paths = evaluate.usual_paths
     for module in (evaluate, result, compare, rehearsal):
         monkeypatch.setattr(module, "usual_paths", lambda arm, servos, *_: paths(arm, servos, 2))
-    for module in (simulated, evaluate):
+    for module in (rehearsal, evaluate):
         monkeypatch.setattr(module, "Plant", partial(Plant, dt=COARSE_S))

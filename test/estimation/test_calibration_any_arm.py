@@ -13,11 +13,8 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import evaluate, procedure
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
-from picker_dynamics.estimation.calibration.droop_fit import bounds_of
-from picker_dynamics.estimation.calibration.droop_model import DroopModel
-from picker_dynamics.estimation.calibration.joint_map import tilt, tilted_links
+from picker_dynamics.estimation.calibration.droop_model import DroopModel, bounds_of
 from picker_dynamics.estimation.calibration.mass_properties import properties
-from picker_dynamics.estimation.calibration.measured import Measured
 from picker_dynamics.estimation.calibration.poses import (
     HEIGHT_MIN,
     Weight,
@@ -27,13 +24,14 @@ from picker_dynamics.estimation.calibration.poses import (
     least_height,
     sensors,
 )
+from picker_dynamics.estimation.calibration.readings import Measured
 from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, calibrated_servos
-from picker_dynamics.estimation.calibration.statics import random_poses
 from picker_dynamics.estimation.calibration.steps import map as map_step
+from picker_dynamics.estimation.calibration.steps.map import tilt, tilted_links
 from picker_dynamics.estimation.calibration.write_back import overlay_text, rewritten
-from picker_dynamics.estimation.payload.droop import DroopScale
+from picker_dynamics.estimation.payload import DroopScale
 from picker_dynamics.robot import servo_arm
-from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.servo_map import map_text
 
 DROOP = {
@@ -58,7 +56,7 @@ def test_links_weighed_balanced_and_swung_give_the_gravity_of_the_true_arm(name)
     assert all(arm.links[link].mass > 1e-3 for link in links), "frames are no parts"
     found = rewritten(arm, properties(arm, {link: bench.link(link) for link in links}), "today")
     assert found.tool == arm.tool
-    q, columns = random_poses(arm, 20), [arm.joint_names.index(joint) for joint in joints]
+    q, columns = sample_poses(arm, 20), [arm.joint_names.index(joint) for joint in joints]
     bench.plant.attach(0.0)
     true = np.array([bench.plant.bias(one, np.zeros(arm.n)) for one in q])[:, columns]
     before, after = (RigidBody(one).gravity(q)[:, columns] for one in (arm, found))
@@ -70,7 +68,7 @@ def test_links_weighed_balanced_and_swung_give_the_gravity_of_the_true_arm(name)
 def test_an_inclinometer_on_the_links_tells_the_angles_of_their_joints(name):
     """Wherever they were believed to be."""
     arm, rng = known(name)[0], np.random.default_rng(0)
-    for q in random_poses(arm, 10):
+    for q in sample_poses(arm, 10):
         poses, believed = link_poses(arm, q), q + rng.uniform(-0.3, 0.3, arm.n)
         for joint in DROOP[name]:
             read = [float(sensor.of(poses)) for sensor in tilted_links(arm, joint)]

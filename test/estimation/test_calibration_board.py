@@ -10,7 +10,8 @@ from pytest import approx, fixture, raises
 
 from picker_dynamics.board.link import Link
 from picker_dynamics.errors import BoardFaultError, LinkError
-from picker_dynamics.estimation.calibration import arm_estimate, guided, mover, poses, questions, rehearsal
+from picker_dynamics.estimation import rehearsal
+from picker_dynamics.estimation.calibration import arm_estimate, guided, mover, poses, questions
 from picker_dynamics.estimation.calibration.session import Session, checksums
 from picker_dynamics.estimation.calibration.steps import droop
 from picker_dynamics.resources import resource

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pytest import approx, raises
 
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.calibration import droop_fit, droop_model
+from picker_dynamics.estimation.calibration import droop_model
 from picker_dynamics.estimation.calibration.poses import way
 
 
@@ -17,7 +17,7 @@ def test_derivatives_of_the_readings_are_those_of_differences():
     (mean, sd), rng = model.prior, np.random.default_rng(3)
     poses = [[0.0, *rng.uniform([1.0, -1.5, -1.0], [2.0, -0.5, 1.0]), 1.2] for _ in range(4)]
     readings = [
-        droop_model.Reading(BELIEVED.to_pulse_us(q), sensor, 0.0, 0, weight, (0.05, 0.0, 0.0), side, supply)
+        droop_model.Reading(BELIEVED.to_pulse_us(q), sensor, 0.0, 0, droop_model.Weight(weight, (0.05, 0.0, 0.0)), side, supply)
         for q, weight, side, supply in zip(poses, (0.0, 0.2, 0.1, 0.3), (1.0, -1.0, 0.0, 1.0), np.linspace(0.9, 1.1, 4))
         for sensor in SENSORS
     ]
@@ -50,7 +50,7 @@ def test_zero_scale_spring_gap_and_friction_are_found(calibrated):
 def test_stiffness_is_that_at_the_nominal_voltage_where_the_supply_is_measured(calibrated):
     """The same readings, said to be taken at 95 % of it: the springs are stiffer by as much."""
     fitted = calibrated[1].fit
-    low = droop_fit.fit(fitted.model, [replace(one, supply=0.95) for one in fitted.readings])
+    low = droop_model.fit(fitted.model, [replace(one, supply=0.95) for one in fitted.readings])
     for joint in ("shoulder", "elbow"):
         assert low.stiffness(joint).value == approx(fitted.stiffness(joint).value / 0.95, rel=0.01)
 
@@ -59,18 +59,18 @@ def test_a_misread_inclinometer_is_shown_as_an_outlier(calibrated):
     fitted = calibrated[1].fit
     readings = list(fitted.readings)
     readings[7] = replace(readings[7], value=readings[7].value + np.radians(4.0))
-    found = droop_fit.fit(fitted.model, readings)
+    found = droop_model.fit(fitted.model, readings)
     assert 7 in found.outliers and len(found.outliers) <= 2 and np.abs(found.residuals).argmax() == 7
 
 
 def test_too_few_readings_and_those_from_one_side_are_refused(calibrated):
     fitted = calibrated[1].fit
     with raises(InputError, match="5 readings: take 12 at least"):
-        droop_fit.fit(fitted.model, fitted.readings[:5])
+        droop_model.fit(fitted.model, fitted.readings[:5])
     with raises(InputError, match="0 of 8 visits came from below: only both sides tell friction"):
-        droop_fit.fit(fitted.model, [one for one in fitted.readings if one.side < 0.0])
+        droop_model.fit(fitted.model, [one for one in fitted.readings if one.side < 0.0])
     with raises(InputError, match=r"a weight of 200 kg was hung on, .* are these grams\?"):
-        replace(fitted.readings[0], weight=200.0)
+        replace(fitted.readings[0], weight=droop_model.Weight(200.0))
 
 
 def test_a_way_that_cannot_be_borne_goes_by_home_or_is_refused():

@@ -12,10 +12,11 @@ from pytest import approx, mark, raises
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration import arm_estimate, guided, questions, rehearsal, simulated
-from picker_dynamics.estimation.calibration.joint_map import mapped
+from picker_dynamics.estimation import rehearsal
+from picker_dynamics.estimation.calibration import arm_estimate, guided, questions
 from picker_dynamics.estimation.calibration.questions import LeaveError
 from picker_dynamics.estimation.calibration.session import Session
+from picker_dynamics.estimation.calibration.steps.map import mapped
 from picker_dynamics.sim.plant import Plant
 
 WRIST = ARM.joint_names.index("wrist")
@@ -49,7 +50,7 @@ class Rig:
 
     def __init__(self, folder, *, believed=BELIEVED, plant_error=0.15):
         self.folder, self.believed = folder, believed
-        made = simulated.SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=0)
+        made = rehearsal.SimulatedBench.with_errors(ARM, SIMULATED, plant_error=plant_error, seed=0)
         true = made.plant
         plant = Plant(ARM, true.servo_map, plant_error=true.error, dt=COARSE_S, q=SIMULATED.rest, support=True)
         self.bench = rehearsal.BoardOnBench(plant, made.rng, believed)

@@ -9,7 +9,7 @@ from pytest import approx, mark, raises
 
 from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.estimation.calibration import mass_properties
-from picker_dynamics.estimation.calibration.measured import Measured
+from picker_dynamics.estimation.calibration.readings import Measured
 from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, calibrated_servos
 from picker_dynamics.estimation.calibration.write_back import check_result, overlay_text, urdf_text, write
 from picker_dynamics.robot import description as descriptions

@@ -6,7 +6,7 @@ from pytest import mark
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration import droop_model, evaluate
-from picker_dynamics.estimation.calibration.droop_fit import fit
+from picker_dynamics.estimation.calibration.droop_model import fit
 from picker_dynamics.estimation.calibration.poses import SIDES, Station, Weight
 from picker_dynamics.estimation.calibration.procedure import WEIGHED_SD
 from picker_dynamics.estimation.calibration.write_back import rewritten
@@ -34,12 +34,7 @@ def test_the_intervals_contain_the_truth_as_often_as_they_say(calibrated):
 
 def stations_of(some):
     """Where readings were taken, each once."""
-    return list(
-        {
-            (*one.pulses_us, one.weight, one.weight_point): Station(one.pulses_us, Weight(one.weight, one.weight_point), SENSORS)
-            for one in some.readings
-        }.values()
-    )
+    return list({(*one.pulses_us, one.weight): Station(one.pulses_us, one.weight, SENSORS) for one in some.readings}.values())
 
 
 def looked(bench, stations):
@@ -77,8 +72,8 @@ def test_exact_beliefs_are_those_of_the_plant(calibrated):
 )
 def test_what_a_calibration_is_to_reach(before_mm, after_mm, stated_mm, reached):
     """A third of what it was; within a millimetre of a floor of 1.2 mm, or as near as it says itself."""
-    errors = (evaluate.Errors(1e-3 * np.array([0.5, value, 14.0]), np.zeros(3)) for value in (before_mm, after_mm, 1.2))
-    assert evaluate.TipErrorReport(*errors).reached(1e-3 * stated_mm) is reached
+    hold = {stage: 1e-3 * np.array([0.5, value, 14.0]) for stage, value in zip(evaluate.STAGES, (before_mm, after_mm, 1.2))}
+    assert evaluate.TipErrorReport(hold, {}).reached(1e-3 * stated_mm) is reached
 
 
 def test_the_tip_is_within_what_is_stated(calibrated):

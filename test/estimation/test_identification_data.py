@@ -11,9 +11,9 @@ from pytest import mark, raises
 from recordings import written_by_us
 
 from picker_dynamics.errors import InputError, JointNamesError, LimitError
-from picker_dynamics.estimation.identification import filtering, sample_files
+from picker_dynamics.estimation.identification import filtering
 from picker_dynamics.estimation.identification.columns import Columns
-from picker_dynamics.estimation.identification.samples import Samples, checked
+from picker_dynamics.estimation.identification.samples import Samples, checked, csv_text, read_samples
 from picker_dynamics.recording.messages import joint_state, text
 from picker_dynamics.robot import arm_text, description
 
@@ -33,12 +33,12 @@ def wave(count: int = 1000, velocity: bool = True, t=None) -> Samples:
 
 def read_text(folder, text: str, constants=None) -> Samples:
     (folder / "a.csv").write_text(text)
-    return sample_files.read(folder / "a.csv", RRP, constants)
+    return read_samples(folder / "a.csv", RRP, constants)
 
 
 @mark.parametrize("velocity", [True, False])
 def test_csv_comes_back(tmp_path, velocity):
-    read = read_text(tmp_path, sample_files.csv_text(wave(velocity=velocity), RRP.position_units))
+    read = read_text(tmp_path, csv_text(wave(velocity=velocity), RRP.position_units))
     assert_allclose(read.q, wave().q, atol=1e-8)
     assert_allclose(read.tau, wave().tau, rtol=1e-7, atol=1e-6)
     assert (read.v is None) is not velocity
@@ -86,22 +86,22 @@ def recorded(path, samples: Samples, efforts: bool = True, told=()):
 
 
 def test_bags_come_back_and_those_of_other_arms_or_without_efforts_are_refused(tmp_path):
-    read = sample_files.read(recorded(tmp_path / "a.mcap", wave(300)), RRP, {"d3": 2.0})
+    read = read_samples(recorded(tmp_path / "a.mcap", wave(300)), RRP, {"d3": 2.0})
     assert_allclose(read.t, wave(300).t, atol=1e-6)
     assert_allclose(read.q, wave(300).q)
     assert_allclose(read.tau, wave(300).tau * [1.0, 1.0, 2.0])
     with raises(JointNamesError, match="no joint theta3, theta4"):
-        sample_files.read(tmp_path / "a.mcap", shipped_arm("three_link").description)
+        read_samples(tmp_path / "a.mcap", shipped_arm("three_link").description)
     with raises(InputError, match="cannot read"):
-        sample_files.read(tmp_path / "b.csv", RRP)
+        read_samples(tmp_path / "b.csv", RRP)
     with raises(InputError, match="no efforts"):
-        sample_files.read(recorded(tmp_path / "b.mcap", wave(120), efforts=False), RRP)
+        read_samples(recorded(tmp_path / "b.mcap", wave(120), efforts=False), RRP)
     turned = description.parse(RRP.urdf.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 -1"/>', 1))
     for told, of in ((RRP, True), (turned, False)):
         arm = text(arm_text.text_of(arm_text.Known(told, torque=shipped_arm("rrp"))))
         path = recorded(tmp_path / f"{of}.mcap", wave(120), told=[("/arm_controller/arm", "", 99.0, arm)])
         with nullcontext() if of else raises(InputError, match="another arm: theta1 moves about or along another axis"):
-            sample_files.read(path, RRP)
+            read_samples(path, RRP)
 
 
 def changed(**values) -> Samples:

@@ -16,11 +16,10 @@ from benchmarks.hidden_arms import shares
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import check, rigid_body
 from picker_dynamics.errors import InfeasibleError, InputError
-from picker_dynamics.estimation.identification import base, filtering, fourier, identified_urdf, inertia, procedure, report
+from picker_dynamics.estimation.identification import base, excitation, filtering, identified_urdf, inertia, procedure, report
 from picker_dynamics.estimation.identification.columns import Columns
 from picker_dynamics.estimation.identification.excitation import Search
-from picker_dynamics.estimation.identification.sample_files import csv_text
-from picker_dynamics.estimation.identification.usual import usual_states
+from picker_dynamics.estimation.identification.samples import csv_text
 from picker_dynamics.robot import description
 from picker_dynamics.robot.model import tip_speeds
 from picker_dynamics.scripting.equipment import equipment
@@ -29,7 +28,7 @@ from picker_dynamics.scripting.equipment import equipment
 
 
 def test_fourier_series_starts_and_ends_at_rest_and_is_its_own_derivative():
-    motion = fourier.Fourier(np.zeros(3), np.random.default_rng(0).normal(size=(2, 4, 3)), 5.0, periods=2)
+    motion = excitation.Fourier(np.zeros(3), np.random.default_rng(0).normal(size=(2, 4, 3)), 5.0, periods=2)
     q, v, a = motion.sample([0.0, 5.0, 10.0])
     assert_allclose(np.stack([v, a, q - q[0]]), 0.0, atol=1e-11)
     h, t = 1e-5, np.array([0.7, 3.1])
@@ -64,8 +63,8 @@ def test_a_servo_arm_gets_a_motion_that_its_gate_lets_through_and_a_feeble_one_n
 
 def test_motion_file_comes_back(tmp_path):
     one, path = bench(), tmp_path / "motion.json"
-    path.write_text(fourier.text(one.excitation.motion, one.excitation.condition, ARM, one.believed, seed=0))
-    read = fourier.read(path)
+    path.write_text(excitation.text(one.excitation.motion, one.excitation.condition, ARM, one.believed, seed=0))
+    read = excitation.read(path)
     assert read.trajectory.joint_names == one.believed.joint_names and read.arm == ARM
     t = np.linspace(0.0, 10.0, 77)
     assert_allclose(read.trajectory.sample(t)[0], one.excitation.motion.sample(t)[0], atol=1e-4)
@@ -203,7 +202,7 @@ def another_day(seed: int):
 def test_intervals_hold_between_recordings_whose_errors_last_and_whose_friction_changes():
     one = bench()
     of_base = base.find(one.columns)
-    usual = one.columns.regressor(*usual_states(one.believed, one.columns.model, TIP_SPEED))
+    usual = one.columns.regressor(*one.columns.usual_states(TIP_SPEED))
     fits = [base.fit(of_base, filtering.equations([another_day(seed)], one.columns), usual) for seed in range(16)]
     far = np.array([(x.beta - y.beta) / np.hypot(x.sd, y.sd) for x, y in itertools.combinations(fits, 2)])
     assert 0.90 < np.mean(np.abs(far) < 1.96) < 0.985
@@ -277,7 +276,7 @@ def test_the_shell_finds_a_motion_fits_predicts_and_refuses(tmp_path, capsys, mo
     assert better < 0.7 * worse  # it has no rotors
     monkeypatch.setattr(Search.run, "__defaults__", (3, 3, 1))
     said, _ = run(f"excite --arm {ARM} --tip-speed 2 --periods 2 -o {out}/excitation.json --json")
-    assert json.loads(said)["seconds"] == 20.0 and fourier.read(out / "excitation.json").trajectory.duration == approx(20.0)
+    assert json.loads(said)["seconds"] == 20.0 and excitation.read(out / "excitation.json").trajectory.duration == approx(20.0)
     for words, reason in (
         (f"fit nowhere.csv --arm {ARM}", "cannot read samples nowhere.csv"),
         (f"fit {data} --torque-constant theta2=x", "must be NAME=NUMBER"),

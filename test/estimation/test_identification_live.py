@@ -10,24 +10,25 @@ from ros_graph import own_domain, running_nodes
 from picker_dynamics.bringup import bringup
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification import fourier, procedure, sample_files
+from picker_dynamics.estimation.identification import excitation, procedure
 from picker_dynamics.estimation.identification.columns import Columns
+from picker_dynamics.estimation.identification.samples import read_samples
 
 pytestmark = [pytest.mark.ros, pytest.mark.long]
 
 RRP = shipped_arm("rrp")
 
 
-def motion_of(period_s: float) -> fourier.Fourier:
+def motion_of(period_s: float) -> excitation.Fourier:
     """A small swing about the home pose that the tip-speed limit lets pass."""
     free = np.zeros((2, 4, 3))
     free[0, 0], free[1, 1] = [0.15, 0.06, 0.08], [-0.1, 0.05, 0.05]
-    return fourier.Fourier(RRP.home, free, period_s)
+    return excitation.Fourier(RRP.home, free, period_s)
 
 
 def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
     motion, path, out = motion_of(4.0), tmp_path / "motion.json", tmp_path / "samples.csv"
-    path.write_text(fourier.text(motion, 1.0, "rrp", RRP.description))
+    path.write_text(excitation.text(motion, 1.0, "rrp", RRP.description))
     made, log = bringup.graph(bringup.Options(arm="rrp")), tmp_path / "nodes.log"
     with own_domain(), running_nodes(made, log, RRP.description.joint_names) as running:
         running.client.wait_holding()
@@ -39,7 +40,7 @@ def test_it_moves_the_arm_and_keeps_what_it_measures(tmp_path, capsys):
         assert refused == InputError.exit_code
         assert "for the arm three_link, and rrp runs" in capsys.readouterr().err
     assert code == 0, said.err
-    samples = sample_files.read(out, RRP.description)
+    samples = read_samples(out, RRP.description)
     assert samples.t[-1] > 4.5 and not (tmp_path / "no.csv").exists()
     np.testing.assert_allclose(samples.q[[0, -1]], np.tile(motion.sample([0.0])[0], (2, 1)), atol=5e-3)
     span = np.ptp(motion.sample(np.linspace(0.0, 4.0, 200))[0], axis=0)

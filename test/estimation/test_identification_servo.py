@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.identification import servo_fit, servo_log
+from picker_dynamics.estimation.identification import servo_fit
 
 TRUTH = {
     "stiffness": 12.0,
@@ -34,7 +34,7 @@ GOALS = {
 }
 
 
-def moved(goal, t, figures, *, voltage=None, seed=0, source="log", gain=1.0) -> servo_log.ServoLog:
+def moved(goal, t, figures, *, voltage=None, seed=0, source="log", gain=1.0) -> servo_fit.ServoLog:
     """A log of the servo as SciPy's Radau method integrates it, written out here once more, with noise.
 
     Friction is a steep slope through standstill, 1e-4 rad/s wide: what sticks creeps by that at the most.
@@ -56,7 +56,7 @@ def moved(goal, t, figures, *, voltage=None, seed=0, source="log", gain=1.0) -> 
     q = solve_ivp(rate, (t[0], t[-1]), (0.0, 0.0), "Radau", t, rtol=1e-5, atol=1e-7, max_step=0.02).y[0]
     q = q + NOISE * np.random.default_rng(seed).normal(size=len(t))
     volts = np.zeros_like(t) if voltage is None else voltage(t)
-    return servo_log.ServoLog(source, t, goal(t), q, np.ones(len(t), bool), volts, MASS, LENGTH, ROD, gain)
+    return servo_fit.ServoLog(source, t, goal(t), q, np.ones(len(t), bool), volts, MASS, LENGTH, ROD, gain)
 
 
 T = np.arange(0.0, 4.5, 0.01)
@@ -112,7 +112,7 @@ def test_what_was_recorded_while_relaxed_is_left_out(logs):
 PENDULUM = ("--mass", str(MASS), "--length", str(LENGTH), "--rod-mass", str(ROD))
 
 
-def csv(path, log: servo_log.ServoLog, degrees: bool = False, **columns):
+def csv(path, log: servo_fit.ServoLog, degrees: bool = False, **columns):
     """Write a log; ``columns`` replace its own, or are left out where None."""
     unit = "deg" if degrees else "rad"
     angle = np.degrees if degrees else np.asarray
@@ -157,7 +157,7 @@ STILL, HALF = np.zeros_like(T), np.linspace(0.0, 1.0, len(T))
 )
 def test_what_tells_nothing_is_named_and_nothing_written(tmp_path, capsys, columns, words, said):
     q = GOALS["waves"](T)
-    log = servo_log.ServoLog("log", T, q, 0.9 * q, np.ones(len(T), bool), STILL, MASS, LENGTH)
+    log = servo_fit.ServoLog("log", T, q, 0.9 * q, np.ones(len(T), bool), STILL, MASS, LENGTH)
     path, kept = csv(tmp_path / "log.csv", log, **columns), tmp_path / "out/servo.json"
     kept.parent.mkdir()
     kept.write_text("kept")

@@ -10,11 +10,11 @@ from pytest import approx, fixture, mark, raises
 from picker_dynamics.commands import cli
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, InputError
+from picker_dynamics.estimation import payload as droop
+from picker_dynamics.estimation import rehearsal
 from picker_dynamics.estimation.calibration.instruments import Inclinometer
-from picker_dynamics.estimation.calibration.simulated import mounted
-from picker_dynamics.estimation.payload import droop, simulated
-from picker_dynamics.estimation.payload.poses import plan, poses, visits
-from picker_dynamics.estimation.payload.simulated import WeighingBench
+from picker_dynamics.estimation.payload import plan, poses, visits
+from picker_dynamics.estimation.rehearsal import WeighingBench, mounted
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot import kinematic_tree
 
@@ -34,9 +34,10 @@ def exact(made, mass: float, scale=SCALE) -> list[droop.Measurement]:
     looks = []
     for visit in made:
         model = RigidBody(scale.description).with_payload(mass * visit.loaded)
-        told = q = scale.servos.to_angle(visit.pulses_us)
+        servo, told = scale.servos.model, scale.servos.to_angle(visit.pulses_us)
+        q = told
         for _ in range(40):
-            q = scale.servos.model.resting_position(told, model.gravity(q), visit.side)
+            q = told - servo.sag(servo.motor_for(model.gravity(q), visit.side))
         value = float(visit.sensor.of(kinematic_tree.link_poses(scale.description, q)))
         looks.append(replace(visit, value=value))
     return looks
@@ -90,7 +91,7 @@ def test_a_mass_is_no_better_known_than_the_springs_it_hangs_on(where):
 
 def test_the_payload_is_found_on_an_arm_with_hidden_numbers(monkeypatch):
     """MuJoCo, quantised pulses, dry friction, figures as a calibration leaves them; statistics are in benchmarks/payload.py."""
-    monkeypatch.setattr(simulated, "Plant", partial(simulated.Plant, dt=2e-3))
+    monkeypatch.setattr(rehearsal, "Plant", partial(rehearsal.Plant, dt=2e-3))
     made, half, _ = plan(SCALE, VALIDATOR, FOREARM, SERVOS.home, count=3)
     found = SCALE.weigh(WeighingBench(SCALE, 0.025, seed=1).read(made))
     assert half == approx(1.96 * found.mass.sd, rel=0.3)
@@ -98,7 +99,7 @@ def test_the_payload_is_found_on_an_arm_with_hidden_numbers(monkeypatch):
 
 
 def test_more_poses_tell_more_and_no_joint_of_them_hangs_in_its_deadband(where, monkeypatch):
-    monkeypatch.setattr("picker_dynamics.estimation.payload.poses.WITHIN_KG", 0.012)
+    monkeypatch.setattr("picker_dynamics.estimation.payload.WITHIN_KG", 0.012)
     few, half, _ = plan(SCALE, VALIDATOR, FOREARM, SERVOS.home)
     more, smaller, borne_kg = plan(SCALE, VALIDATOR, FOREARM, SERVOS.home, count=8)
     assert len(few) < len(more) == 16 and smaller < half <= 0.012 and borne_kg == droop.USUAL_KG

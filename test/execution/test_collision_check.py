@@ -18,7 +18,7 @@ from picker_dynamics.execution.motion import Phase
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
 from picker_dynamics.robot.collision import CollisionModel
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.kinematics import picker_inverse
+from picker_dynamics.robot.picker_shape import picker_inverse
 from picker_dynamics.robot.scene import payload_radius, scene_shape
 from picker_dynamics.trajectory.trajectory import from_points
 

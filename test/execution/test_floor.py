@@ -12,7 +12,7 @@ from picker_dynamics.errors import LimitError
 from picker_dynamics.execution.collision import OFF, TOLERANCE_M, FloorCheck, standing_floor
 from picker_dynamics.execution.motion import Phase
 from picker_dynamics.robot import arms
-from picker_dynamics.robot.kinematics import picker_inverse
+from picker_dynamics.robot.picker_shape import picker_inverse
 from picker_dynamics.robot.tip_target import tip_target
 
 PINOCCHIO = pin.buildModelFromXML(picker().urdf)

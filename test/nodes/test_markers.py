@@ -23,7 +23,7 @@ from picker_dynamics.nodes.runtime import LATCHED, LATEST
 from picker_dynamics.nodes.shapes import ARROW_M, GREEN, RED, SKIN_M, YELLOW, ghost, region_markers, scene_markers, torque_markers
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.kinematics import picker_inverse
+from picker_dynamics.robot.picker_shape import picker_inverse
 
 POSE = np.array([0.4, 1.1, -1.3, 0.3, 0.6])
 HOLD = servos().hold_share * servos().stall_torque

@@ -14,8 +14,7 @@ from rosbags.rosbag2 import StoragePlugin
 from picker_dynamics.commands import cli, plot
 from picker_dynamics.errors import ConfigurationError, RecordingError
 from picker_dynamics.recording import messages, writer
-from picker_dynamics.recording.reader import Series, read
-from picker_dynamics.recording.tracking import tracking_error, with_gaps
+from picker_dynamics.recording.reader import Series, read, tracking_error, with_gaps
 from picker_dynamics.recording.writer import Recording, checked_path
 
 LIMIT_BYTES = 100_000

@@ -6,8 +6,7 @@ from pytest import approx
 
 from picker_dynamics.errors import PickerError
 from picker_dynamics.robot import servo_map
-from picker_dynamics.robot.arm_design import DENSITY, read_design
-from picker_dynamics.robot.arm_writer import written
+from picker_dynamics.robot.arm_design import DENSITY, read_design, written
 from picker_dynamics.robot.lint import lint
 from picker_dynamics.robot.serial_arm import serial_arm
 

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from picker_dynamics.errors import InfeasibleError
 from picker_dynamics.robot.friction_side import WIDTH, FrictionSide
 from picker_dynamics.robot.servo import ServoModel
 
@@ -33,13 +32,8 @@ def test_a_joint_rests_where_its_setpoint_was_made_for(load, side):
     q_cmd = SERVO.setpoint([0.3], [0.0], [load], [side])
     motor = SERVO.motor_for([load], [side])
     if abs(float(motor[0])) > 0.06:  # else tanh is not the sign
-        np.testing.assert_allclose(SERVO.resting_position(q_cmd, [load], [side]), [0.3], atol=1e-5)
+        np.testing.assert_allclose(q_cmd - SERVO.sag(motor), [0.3], atol=1e-5)
         np.testing.assert_allclose(SERVO.side_of(motor, [load]), [side], atol=1e-12)
-
-
-def test_rest_under_more_than_stall_is_refused_by_name():
-    with pytest.raises(InfeasibleError, match=r"elbow bears 1\.20 N·m and stalls at 1\.08"):
-        SERVO.resting_position([0.0], [-1.2])
 
 
 def test_the_set_point_makes_up_for_the_supply_that_it_causes():

@@ -10,8 +10,7 @@ from small_urdfs import broken
 from picker_dynamics.errors import DescriptionError, UnreachableError
 from picker_dynamics.robot import description
 from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
-from picker_dynamics.robot.kinematics import picker_inverse
-from picker_dynamics.robot.picker_shape import read_shape
+from picker_dynamics.robot.picker_shape import picker_inverse, read_shape
 from picker_dynamics.robot.tip_target import NEAREST_LEVEL, tip_target
 
 ARM = picker()

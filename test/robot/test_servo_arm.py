@@ -13,8 +13,7 @@ from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.assumed_servos import GIVE_RAD, PINION_M
-from picker_dynamics.robot.frame_heights import FrameHeights
-from picker_dynamics.robot.kinematic_tree import sample_poses
+from picker_dynamics.robot.kinematic_tree import FrameHeights, sample_poses
 from picker_dynamics.robot.servo_map import map_text
 
 SERVOS = any_arms.urdf("four_joint").with_suffix(".servos.yaml")

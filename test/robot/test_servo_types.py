@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from picker_dynamics.robot import servo_map
-from picker_dynamics.robot.servo_types import servo_type
+from picker_dynamics.robot.servo_file import servo_type
 
 KGF_CM = 9.80665e-2
 PRINTED = {

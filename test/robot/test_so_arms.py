@@ -108,13 +108,16 @@ def test_a_bus_servo_pulls_as_its_motor_and_its_gain_say(kind, volts, gear, tmp_
     assert own.deadband == approx(2.0 * math.pi / 4096) and own.pulse_range == approx((-math.pi, math.pi), abs=2e-3)
 
 
+def tick(servo, angle: float) -> float:
+    """What a bus servo counts at a joint angle [rad]: 2048 at the middle of its turn."""
+    return 2048 + (servo.zero + servo.direction * angle) / math.tau * 4096
+
+
 def test_ticks_are_the_horns_angle_and_bound_what_is_sent(tmp_path):
     (servo,) = made(tmp_path, {"type": "STS3215", "ticks": [1024, 3072], "direction": -1, "zero_deg": 9.0}).servos
-    assert servo.to_tick(0.0) == approx(2048 + 9.0 / 360 * 4096)
-    assert servo.to_tick(math.radians(9.0)) == approx(2048) and servo.from_tick(1024) == approx(math.radians(99.0))
-    assert servo.from_tick(servo.to_tick(0.3)) == approx(0.3)
+    assert tick(servo, 0.0) == approx(2048 + 9.0 / 360 * 4096) and tick(servo, math.radians(9.0)) == approx(2048)
     assert servo.pulse_range == approx((math.radians(-81.0), math.radians(99.0)))
-    assert servo.to_pulse_us(0.3) == approx(500 + servo.to_tick(0.3) * 2000 / 4096)
+    assert servo.to_pulse_us(0.3) == approx(500 + tick(servo, 0.3) * 2000 / 4096)
 
 
 @mark.parametrize(
@@ -162,10 +165,10 @@ def test_lerobots_zero_is_the_middle_of_the_range_and_its_grippers_the_closed_en
     )
     elbow, gripper = servos.servos[2], servos.servos[5]
     assert servos.bus_ids == (1, 2, 3, 4, 9, 6) and servos.n == 6
-    assert elbow.homing_offset == -1391 and elbow.to_tick(0.0) == approx(0.5 * (891 + 3088))
-    assert [elbow.to_tick(end) for end in elbow.pulse_range] == approx([891, 3088])
-    assert elbow.to_tick(1.0) > elbow.to_tick(0.0) and servos.servos[4].to_tick(1.0) < servos.servos[4].to_tick(0.0)
-    assert gripper.to_tick(gripper.grip.contact) == approx(2030) and gripper.to_tick(0.8) > 2030
+    assert elbow.homing_offset == -1391 and tick(elbow, 0.0) == approx(0.5 * (891 + 3088))
+    assert [tick(elbow, end) for end in elbow.pulse_range] == approx([891, 3088])
+    assert elbow.direction == 1 and servos.servos[4].direction == -1 and gripper.direction == 1
+    assert tick(gripper, gripper.grip.contact) == approx(2030)
 
 
 @mark.parametrize(

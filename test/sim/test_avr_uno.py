@@ -6,7 +6,7 @@ from firmware_tools import require
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.errors import InputError
-from picker_dynamics.sim.avr_uno import Cause, Uno
+from picker_dynamics.sim.avr_firmware import Cause, Uno
 
 require("avr", "sim")
 

@@ -75,7 +75,7 @@ def test_it_rests_where_the_servo_model_says(arm):
     """Statics: q = q_cmd - g(q) / K - delta sign(g(q)), with Pinocchio's g; the base, unloaded, within the deadband."""
     arm.advance(TO_REACH, 6.0)
     load = BODY.gravity(arm.q)
-    resting = SERVOS.model.resting_position(arm.setpoint, load)
+    resting = arm.setpoint - SERVOS.model.sag(SERVOS.model.motor_for(load))
     loaded = np.abs(load) > 0.01
     assert loaded.sum() == 3
     np.testing.assert_allclose(arm.q[loaded], resting[loaded], atol=1e-6)

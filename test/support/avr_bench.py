@@ -7,12 +7,11 @@ from pathlib import Path
 from arm_fixtures import picker as description_of_picker
 from arm_fixtures import servos as servos_of_picker
 from firmware_bench import Bench
-from inspected_uno import InspectedUno
+from inspected_uno import InspectedUno, executed
 
 from picker_dynamics.board.firmware import toolchain
 from picker_dynamics.board.firmware.header import header_text
-from picker_dynamics.sim.avr_firmware import AvrFirmware
-from picker_dynamics.sim.avr_uno import CYCLES_PER_US
+from picker_dynamics.sim.avr_firmware import CYCLES_PER_US, AvrFirmware
 
 MODE1, LED0, PRE_SCALE = 0x00, 0x06, 0xFE
 AUTO_INCREMENT, FULL_OFF = 0x20, 0x10
@@ -58,7 +57,7 @@ class AvrBench(Bench):
             toolchain.make("elf", folder, BACKEND=backend, CONFIG=folder, DEFINES=f"-DSTART_TIME_US={start_us}UL")
             elf = folder / backend / toolchain.ELF
         elf, library = elf or toolchain.build(servos, arm, backend), toolchain.library("sim")
-        firmware = AvrFirmware(library, elf, servos, backend, kind=InspectedUno)
+        firmware = executed(library, elf, servos, backend)
         if found_us:
             run_already(firmware, found_us)
         firmware.config = replace(firmware.config, start_time_us=start_us)
@@ -81,7 +80,7 @@ def run_already(firmware: AvrFirmware, pulses_us) -> None:
     uno = firmware.uno
     uno.chip_set_register(PRE_SCALE, round(25e6 / (4096 * 1e6 / firmware.config.frame_us)) - 1)
     uno.chip_set_register(MODE1, AUTO_INCREMENT)
-    for channel, pulse_us in zip(firmware.channels, pulses_us):
+    for channel, pulse_us in zip(firmware.servos.channels, pulses_us):
         counts = 0 if pulse_us is None else round(pulse_us / uno.chip_count_us())
         for offset, value in enumerate((0, 0, counts & 0xFF, counts >> 8 if counts else FULL_OFF)):
             uno.chip_set_register(LED0 + 4 * channel + offset, value)

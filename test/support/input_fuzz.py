@@ -33,14 +33,13 @@ from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import cross_check, lagrangian, rigid_body  # noqa: F401 (loaded once, for all children)
 from picker_dynamics.errors import PickerError
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.identification import sample_files
+from picker_dynamics.estimation.identification.samples import read_samples
 from picker_dynamics.files.formats import read_yaml
 from picker_dynamics.recording import reader, writer
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import arms, scene, servo_arm, servo_map
-from picker_dynamics.robot.arm_design import read_design
-from picker_dynamics.robot.arm_writer import written
-from picker_dynamics.robot.servo_types import servo_type
+from picker_dynamics.robot.arm_design import read_design, written
+from picker_dynamics.robot.servo_file import servo_type
 
 PLAIN_MB = 100.0
 """Of a process that only reads files: what tests beside have left in this one is not the reader's."""
@@ -162,7 +161,7 @@ KINDS = {
     "arms": Kind(texts("config/arms.yaml"), ".yaml", lambda path: [arms.load(name, path) for name in arms.names(path)]),
     "scene": Kind(texts("config/scene.yaml"), ".yaml", lambda path: scene.read_scene(path, "base_link")),
     "session": Kind(session_seed, ".json", in_folder("session.json", read_session)),
-    "csv": Kind(csv_seed, ".csv", lambda path: sample_files.read(path, shipped_arm("rrp").description)),
+    "csv": Kind(csv_seed, ".csv", lambda path: read_samples(path, shipped_arm("rrp").description)),
     "mcap": Kind(mcap_seed, ".mcap", reader.read),
     "bag": Kind(bag_seed, ".yaml", in_folder("metadata.yaml", reader.read, lambda: list(BAG.iterdir()))),
 }

@@ -3,10 +3,12 @@
 import ctypes
 import enum
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from picker_dynamics.sim.avr_uno import CHUNK, CYCLES_PER_US, Uno
+from picker_dynamics.board.firmware.header import TIMER_FIRST_PIN, TIMER_RESOLUTION_NS
+from picker_dynamics.sim.avr_firmware import CHUNK, CYCLES_PER_US, AvrFirmware, Uno
 
 
 class Bus(enum.IntEnum):
@@ -52,7 +54,13 @@ class InspectedUno(Uno):
         "_peek": (c_uint8, c_uint16),
         "_poke": (None, c_uint16, c_uint8),
         "eeprom": (c_uint8, c_uint16),
+        "_pin_pulse": (c_uint32, c_int, POINTER(c_uint64), POINTER(c_uint64)),
     }
+
+    def pin_pulse(self, pin: int) -> tuple[int, int, int]:
+        """The last complete pulse on a digital pin, 0 to 13: its number, when it rose and how long it was high [cycles]."""
+        rose, width = c_uint64(), c_uint64()
+        return self._pin_pulse(pin, ctypes.byref(rose), ctypes.byref(width)), rose.value, width.value
 
     def fetch(self) -> list[Stamped]:
         """Bytes that have left the board, and when their stop bits ended."""
@@ -92,3 +100,31 @@ class InspectedUno(Uno):
         """Change bytes of RAM."""
         for offset, value in enumerate(data):
             self._poke(address + offset, value)
+
+
+GONE_FRAMES = 2.5
+"""A pin that has not risen for so many servo frames is off."""
+
+
+class TimerFirmware(AvrFirmware):
+    """The firmware whose pulses a timer makes at digital pins: they are what is measured there."""
+
+    def __init__(self, *what, **more):
+        super().__init__(*what, **more)
+        self.config = replace(self.config, resolution_ns=TIMER_RESOLUTION_NS)
+
+    @property
+    def pulses_us(self) -> tuple[float | None, ...]:
+        """Pulses at the pins [us]; None where one is off."""
+        return tuple(self._pin_us(TIMER_FIRST_PIN + channel) for channel in self.servos.channels)
+
+    def _pin_us(self, pin: int) -> float | None:
+        number, rose, width = self.uno.pin_pulse(pin)
+        gone = self.uno.cycle() - rose > GONE_FRAMES * self.config.frame_us * CYCLES_PER_US
+        return None if gone or not number else width / CYCLES_PER_US
+
+
+def executed(library, elf, servos, backend: str) -> AvrFirmware:
+    """The firmware of a back end on an Uno that can be looked into."""
+    kind = TimerFirmware if backend == "timer" else AvrFirmware
+    return kind(library, elf, servos, kind=InspectedUno)

@@ -14,12 +14,11 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 
-from .droop_fit import DroopFit
+from .droop_model import DroopFit
 from .mass_properties import LinkProperties
 from .poses import cautious_validator
 from .procedure import gravity_joints
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
-from .write_back import rewritten
 
 
 @dataclass(frozen=True)
@@ -80,11 +79,6 @@ class ArmEstimate:
         """The estimate with another servo of its joint."""
         servos = tuple(servo if one.joint == servo.joint else one for one in self.servos.servos)
         return replace(self, servos=replace(self.servos, servos=servos))
-
-    @property
-    def known_description(self) -> descriptions.ArmDescription:
-        """The arm with the limits that were found."""
-        return rewritten(self.description, {}, limits=self.limits)
 
     def validator(self) -> MotionValidator:
         """The cautious validator with all that is known."""

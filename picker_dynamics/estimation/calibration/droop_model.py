@@ -24,15 +24,27 @@ rest anywhere in it: a *skid*, by chance and without mean, whose standard deviat
     2 g exp(-(L + s tau_c)² / (2 h²))
 
 A stiff spring in coarse steps skids wherever little load is: counted as exact, such readings make K and x look small.
+
+Droop fit: zero, scale, spring, gap and friction of each servo from how far an arm sags, without an encoder.
+
+Least squares on inclinometer readings (``droop_model``), with what is known beforehand (a servo's usual figures) as further
+readings.  So a figure about which the readings say nothing keeps its prior and its prior's uncertainty; the uncertainty of the
+masses is added to the stiffness's.  The readings of one visit share its friction, and what skids: their covariance is
+
+    R = sd² 1 + Σ_j s_j s_jᵀ
+
+with s_j how much a standard deviation of friction j, or of a skid, moves the readings of the visit.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import refuse_if
@@ -42,7 +54,8 @@ from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .instruments import Inclinometer
+from .instruments import INCLINOMETER_SD, Inclinometer
+from .readings import Measured
 
 FIGURES = ("zero", "scale", "compliance", "gap", "load_friction", "coulomb", "hop")
 """Of a joint; the last is of no use afterwards: hops are of the way in which the arm came."""
@@ -72,6 +85,20 @@ servos have it (coulomb as a share of stall torque, compliance by it)."""
 
 
 @dataclass(frozen=True)
+class Weight:
+    """A mass [kg] that a person can hang at ``point`` (3,) [m] of the tool frame; 0: none."""
+
+    mass: float = 0.0
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @property
+    def where(self) -> str:
+        """Its place, for a person."""
+        away = math.hypot(*self.point)
+        return f"on a stick, {1e3 * away:.0f} mm beyond the tool point" if away else "at the tool point"
+
+
+@dataclass(frozen=True)
 class Reading:
     """Reading of the arm at rest.
 
@@ -80,7 +107,7 @@ class Reading:
         sensor: what was read.
         value: the reading [rad].
         visit: number of the visit to a pose at which it was taken; readings of one visit share its friction.
-        weight: mass [kg] hung at ``weight_point`` (3,) [m] of the tool's frame; 0: none.
+        weight: that hung on.
         side: from which the arm came: +1 from below, -1 from above, 0 not known.
         supply: u, share of its nominal voltage that the servos got, to which springs are proportional; 1 where nobody measures.
     """
@@ -89,19 +116,19 @@ class Reading:
     sensor: Inclinometer
     value: float
     visit: int
-    weight: float = 0.0
-    weight_point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    weight: Weight = Weight()
     side: float = 0.0
     supply: float = 1.0
 
     def __post_init__(self) -> None:
-        why = f"a weight of {self.weight:g} kg was hung on, must be 0 to 1 kg: are these grams?"
-        refuse_if(not 0.0 <= self.weight <= 1.0, why, "weight", self.weight, 1.0)
+        mass = self.weight.mass
+        why = f"a weight of {mass:g} kg was hung on, must be 0 to 1 kg: are these grams?"
+        refuse_if(not 0.0 <= mass <= 1.0, why, "weight", mass, 1.0)
 
     @property
     def pose(self) -> tuple[object, ...]:
         """What decides where the arm rests; readings with the same are of one pose."""
-        return (*map(float, self.pulses_us), self.side, self.supply, self.weight, self.weight_point)
+        return (*map(float, self.pulses_us), self.side, self.supply, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,10 +290,11 @@ class DroopModel:
 
     def _bodies(self, readings: Sequence[Reading]) -> list[tuple[list[int], RigidBody]]:
         """Rows of the readings with the same weight, and the arm with it."""
-        rows: dict[tuple[float, tuple[float, ...]], list[int]] = {}
+        rows: dict[Weight, list[int]] = {}
         for row, one in enumerate(readings):
-            rows.setdefault((one.weight, one.weight_point), []).append(row)
-        return [(some, self._body.with_payload(*weight) if weight[0] else self._body) for weight, some in rows.items()]
+            rows.setdefault(one.weight, []).append(row)
+        body = self._body
+        return [(some, body.with_payload(one.mass, one.point) if one.mass else body) for one, some in rows.items()]
 
     @cached_property
     def _body(self) -> RigidBody:
@@ -292,5 +320,136 @@ def believed(servos: ServoMap) -> np.ndarray:
 
 def wrapped(difference: np.ndarray) -> np.ndarray:
     """Differences of angles [rad], within ±pi."""
-    within: np.ndarray = (difference + np.pi) % (2.0 * np.pi) - np.pi
-    return within
+    return (difference + np.pi) % (2.0 * np.pi) - np.pi
+
+
+# -- fit -------------------------------------------------------------------------------------------------------------------
+
+ROUNDS, TOLERANCE = 8, 1e-4
+"""The skids are those of the figures of the round before, until the sum of squares changes by less than a share."""
+
+BOUNDS = {"compliance": (0.005, np.inf), "gap": (0.0, np.inf), "load_friction": (0.0, 0.85), "coulomb": (0.0, np.inf)}
+"""Compliance stays above that of K = 200 N·m/rad; gears of more than x = 0.85 let nothing drive them back."""
+
+STIFFEST = 1.0 / 16.0
+"""Of the compliance that is assumed: the bound of servos so strong that theirs may be below the one above."""
+
+TOLD = 0.8
+"""A figure whose standard deviation is above this share of what it was before is mostly assumed."""
+
+FEWEST_OF_A_JOINT = 4
+"""Readings for each joint, at least, that are worth a fit: what they leave open stays as it was assumed."""
+
+FEWEST_OF_A_SIDE = 0.25
+"""Share of the visits that come from either side, at least: friction shows in their difference."""
+
+MISREAD, NORMAL_MEDIAN = 5.0, 0.6745
+"""A reading further than so many standard deviations from the fit is shown as an outlier; were all of them larger than stated,
+the median of their sizes, 0.67 for a normal distribution, says so."""
+
+
+@dataclass(frozen=True, eq=False)
+class DroopFit:
+    """Fit of the droop model to readings: what they say of the servos.
+
+    Attributes:
+        model: that was fitted.
+        readings: it was fitted to.
+        unknowns: (u,) the estimate, in the order of ``model.names``.
+        covariance: (u, u); of the readings' spread where that is larger than the instruments explain.
+        residuals: (r,) reading minus fit, in standard deviations.
+        misfit: root mean square of the residuals' part that the fit did not use up; about 1 where the model fits.
+        outliers: indices of readings further than ``MISREAD`` from the fit.
+    """
+
+    model: DroopModel
+    readings: tuple[Reading, ...]
+    unknowns: np.ndarray
+    covariance: np.ndarray
+    residuals: np.ndarray
+    misfit: float
+    outliers: tuple[int, ...]
+
+    def figure(self, joint: str, name: str) -> Measured:
+        """Figure of a joint, one of ``FIGURES``, as fitted."""
+        i = self.model.names.index(f"{joint}.{name}")
+        return Measured(float(self.unknowns[i]), float(np.sqrt(self.covariance[i, i])))
+
+    def told(self, joint: str, name: str) -> bool:
+        """Whether the readings say much about a figure, or it is mostly what was assumed."""
+        before = self.model.prior[1][self.model.names.index(f"{joint}.{name}")]
+        return bool(self.figure(joint, name).sd < TOLD * before)
+
+    def stiffness(self, joint: str) -> Measured:
+        """Stiffness K = 1/c [N·m/rad]; sd to first order."""
+        c = self.figure(joint, "compliance")
+        return Measured(1.0 / c.value, c.sd / c.value**2)
+
+
+def fit(model: DroopModel, readings: Sequence[Reading], masses_sd: float = 0.0) -> DroopFit:
+    """Estimate all figures from the readings.
+
+    Args:
+        masses_sd: how well the loads are known, as a share: stiffness and friction are in proportion to them.
+
+    Raises:
+        InputError: too few readings, or from one side only.
+    """
+    fewest = FEWEST_OF_A_JOINT * len(model.joints)
+    refuse_if(len(readings) < fewest, f"{len(readings)} readings: take {fewest} at least", "readings", len(readings), fewest)
+    sides = list({one.visit: one.side for one in readings}.values())
+    for side, name in ((1.0, "below"), (-1.0, "above")):
+        why = f"{sides.count(side)} of {len(sides)} visits came from {name}: only both sides tell friction"
+        refuse_if(sides.count(side) < FEWEST_OF_A_SIDE * len(sides), why, "side", sides.count(side))
+    (mean, prior_sd), value = model.prior, np.array([one.value for one in readings])
+    linearised = lru_cache(2)(lambda x: model.linearised(np.frombuffer(x), readings))
+    unknowns, cost = mean, np.inf
+    for _ in range(ROUNDS):
+        whiten = whitening(linearised(unknowns.tobytes())[2], readings)
+        solved = least_squares(
+            lambda x, whiten=whiten: np.append(whiten @ wrapped(value - linearised(x.tobytes())[0]), (mean - x) / prior_sd),
+            unknowns,
+            lambda x, whiten=whiten: np.vstack([-whiten @ linearised(x.tobytes())[1], -np.diag(1.0 / prior_sd)]),
+            bounds=tuple(bounds_of(model)),
+            x_scale=prior_sd,
+            ftol=TOLERANCE,
+        )
+        before, unknowns, cost = cost, solved.x, solved.cost
+        if abs(cost - before) < TOLERANCE * cost:
+            break
+    expected, jacobian, chance = linearised(unknowns.tobytes())
+    off, jacobian = wrapped(value - expected), whiten @ jacobian
+    covariance = np.linalg.inv(jacobian.T @ jacobian + np.diag(prior_sd**-2))
+    residuals = off / np.sqrt(INCLINOMETER_SD**2 + (chance**2).sum(axis=1))
+    used = float(np.trace(jacobian @ covariance @ jacobian.T))
+    misfit = float(np.linalg.norm(whiten @ off) / np.sqrt(max(1.0, len(readings) - used)))
+    usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
+    worst = tuple(int(i) for i in np.flatnonzero(np.abs(residuals) > MISREAD * max(1.0, usual)))
+    covariance *= max(1.0, misfit) ** 2
+    for figure in ("compliance", "coulomb"):
+        places = model.places(figure)
+        covariance[places, places] += np.diag((masses_sd * unknowns[places]) ** 2)
+    return DroopFit(model, tuple(readings), unknowns, covariance, residuals, misfit, worst)
+
+
+def bounds_of(model: DroopModel) -> np.ndarray:
+    """Bounds between which the unknowns are sought, (2, u)."""
+    mean, _ = model.prior
+    bounds = np.full((2, len(mean)), [[-np.inf], [np.inf]])
+    for figure, ends in BOUNDS.items():
+        bounds[:, model.places(figure)] = np.reshape(ends, (2, 1))
+    compliances = model.places("compliance")
+    bounds[0, compliances] = np.minimum(bounds[0, compliances], STIFFEST * mean[compliances])
+    return bounds
+
+
+def whitening(chance: np.ndarray, readings: Sequence[Reading]) -> np.ndarray:
+    """(r, r) matrix that makes the readings' errors independent and of size 1: R's inverse Cholesky factor.
+
+    Args:
+        chance: (r, c) how much a standard deviation of each friction and skid moves each reading.
+    """
+    visits = np.array([one.visit for one in readings])
+    return np.linalg.inv(
+        np.linalg.cholesky(chance @ chance.T * (visits[:, None] == visits) + INCLINOMETER_SD**2 * np.eye(len(visits)))
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.validator import torque_validator
 from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.trajectory import Trajectory
@@ -21,10 +22,9 @@ from .arm_estimate import ArmEstimate
 from .droop_model import FIGURES, PRIORS, DroopModel, Reading, believed
 from .instruments import LEAST_KG, Inclinometer, lay
 from .mass_properties import LinkProperties
-from .measured import Measured
 from .poses import SIDES, least_height
+from .readings import Measured
 from .servo_figures import ALIKE_SD, ServoFigures, usual_give
-from .statics import random_poses
 from .write_back import rewritten
 
 POSES, SEED = 10, 1
@@ -38,12 +38,8 @@ NO_WORSE_M = 1e-4
 """After may be this much worse than before and still count as no worse [m]: a tenth of what pulse steps make."""
 
 
-@dataclass(frozen=True)
-class Errors:
-    """Distances of the true tip from where it should be [m]: (k,) at rest after each motion, and (k,) rms on the way."""
-
-    hold: np.ndarray
-    tracking: np.ndarray
+STAGES = "before", "after", "floor"
+"""Sets of numbers: with the arm's own what is left is the floor of pulse steps, friction and servos that swing."""
 
 
 def usual_paths(description: descriptions.ArmDescription, servos: ServoMap, count: int = POSES) -> list[Trajectory]:
@@ -52,7 +48,7 @@ def usual_paths(description: descriptions.ArmDescription, servos: ServoMap, coun
     turns = np.isfinite(description.lower)  # a joint without limits has its servo's
     lower = np.where(turns, description.lower, servos.setpoint_lower)
     upper = np.where(turns, description.upper, servos.setpoint_upper)
-    tips = validator.model.forward_kinematics(random_poses(description, 64))
+    tips = validator.model.forward_kinematics(sample_poses(description, 64))
     reach = min(REACH_M, 0.4 * float(np.hypot(tips[:, 0], tips[:, 1]).max()))
     height = min(HEIGHT_M, least_height(description, servos))
     poses = feasible_poses(validator, lower, upper, count, seed=SEED, start=servos.home, reach_m=reach, height_m=height)
@@ -82,19 +78,17 @@ def exact(plant: Plant, believed: ServoMap) -> tuple[descriptions.ArmDescription
 
 @dataclass(frozen=True)
 class TipErrorReport:
-    """Errors of one true arm controlled with two sets of numbers, and with its own: what is left then is the floor of pulse
-    steps, friction and servos that swing."""
+    """Distances of one true arm's tip from where it should be [m], by ``STAGES``: (k,) at rest after each motion, (k,) rms on the
+    way."""
 
-    before: Errors
-    after: Errors
-    floor: Errors | None = None
+    hold: Mapping[str, np.ndarray]
+    tracking: Mapping[str, np.ndarray]
 
     def reached(self, stated_m: float = 0.0) -> bool:
         """Whether the median hold error is at most a third of that before, and as near to the floor's as ``ABOVE_FLOOR_M``, or
         as ``stated_m``, within which the calibration itself said that the tip is [m] (``tip_uncertainty``).  An arm that was as
         near as the former already has only to stay so."""
-        assert self.floor is not None
-        before, after, floor = (float(np.median(one.hold)) for one in (self.before, self.after, self.floor))
+        before, after, floor = (float(np.median(self.hold[stage])) for stage in STAGES)
         if before <= floor + ABOVE_FLOOR_M:
             return after <= floor + ABOVE_FLOOR_M
         return after <= floor + max(ABOVE_FLOOR_M, stated_m) and after <= before / TIMES_SMALLER
@@ -102,19 +96,15 @@ class TipErrorReport:
     @property
     def no_worse(self) -> bool:
         """Median error after is at most that before, at rest and on the way."""
-        pairs = (self.before.hold, self.after.hold), (self.before.tracking, self.after.tracking)
-        return all(np.median(after) <= np.median(before) + NO_WORSE_M for before, after in pairs)
+        return all(np.median(one["after"]) <= np.median(one["before"]) + NO_WORSE_M for one in (self.hold, self.tracking))
 
     def summary(self) -> dict[str, dict[str, dict[str, float]]]:
         """Medians and worst [mm], by set and kind."""
-        return {
-            name: {
-                kind: {"median": 1e3 * float(np.median(values)), "max": 1e3 * float(values.max())}
-                for kind, values in vars(one).items()
-            }
-            for name, one in vars(self).items()
-            if one is not None
-        }
+        told: dict[str, dict[str, dict[str, float]]] = {stage: {} for stage in self.hold}
+        for kind, errors in vars(self).items():
+            for stage, values in errors.items():
+                told[stage][kind] = {"median": 1e3 * float(np.median(values)), "max": 1e3 * float(values.max())}
+        return told
 
 
 def tip_error_report(
@@ -124,8 +114,8 @@ def tip_error_report(
     found = []
     for description, servos in sides:
         true = Plant(plant.description, plant.servo_map, plant_error=plant.error)
-        found.append(Errors(*hold_errors(ClosedLoop(true, RigidBody(description, servos.armature), servos), paths)))
-    return TipErrorReport(*found)
+        found.append(hold_errors(ClosedLoop(true, RigidBody(description, servos.armature), servos), paths))
+    return TipErrorReport(*(dict(zip(STAGES, kind)) for kind in zip(*found)))
 
 
 def tip_uncertainty(found: ArmEstimate, poses: ArrayLike, share: float = 0.95, seed: int = 0) -> float:

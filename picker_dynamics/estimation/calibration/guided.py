@@ -38,7 +38,7 @@ def run_steps(context: Context, estimate: ArmEstimate, only: Sequence[str] = ())
             except OpenQuestionError as error:
                 session.reopen(name)
                 why = f"{name} is open again: what it rests on has changed ({error}). Run the same command to go on with it"
-                raise InputError(why, subject=name) from error
+                raise InputError(why, name) from error
         elif name in wanted:
             answers = session.count(name)
             progress = f", going on after {answers} answers" if answers else ""

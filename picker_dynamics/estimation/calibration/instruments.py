@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import Pose, link_poses
+from picker_dynamics.robot.kinematic_tree import Pose, link_poses, sample_poses
 
-from .statics import AHEAD, UP, Direction, elevation, elevation_rates
+LEVEL = 0.01
+"""An axis is level that rises by less, as a share: URDFs round their angles."""
 
 SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2
 """Standard deviation of one reading: kitchen scale [kg], ruler [m], stopwatch by hand [s]."""
@@ -80,8 +81,7 @@ class Lay:
 
     def at(self, com: np.ndarray, distance: float) -> np.ndarray:
         """The centre of mass (3,) [m], moved along the line to a distance [m]."""
-        moved: np.ndarray = com + (distance - self.distance(com)) * self.ahead
-        return moved
+        return com + (distance - self.distance(com)) * self.ahead
 
     def aside(self, com: np.ndarray) -> float:
         """How far a centre of mass (3,) is from the line [m], seen along the axis."""
@@ -96,7 +96,7 @@ class Lay:
 def lay(arm: ArmDescription, link: str) -> Lay:
     """The lay of a link; of one that nothing turns, as if the frame's y axis did."""
     path = arm.path_to(link)
-    joint = next((one for one in reversed(path) if one.movable and one.type != "prismatic"), None)
+    joint = next((one for one in reversed(path) if one.movable and not one.slides), None)
     poses = link_poses(arm, 0.5 * (np.maximum(arm.lower, -np.pi) + np.minimum(arm.upper, np.pi)))
     here = poses[link]
     axis = np.array([0.0, 1.0, 0.0]) if joint is None else _unit(here.rotation.T @ poses[joint.child].rotation @ joint.axis)
@@ -145,22 +145,55 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Inclinometer:
-    """Inclinometer on a link of an arm at rest; ``ahead`` and ``up`` as for ``statics.elevation``."""
+    """Inclinometer on a link of an arm at rest, along the link's direction ``ahead``, by default its x axis.
+
+    It reads the angle of that above the horizontal, told from the direction ``up`` too, across it in the plane in which the link
+    turns: a link that leans back beyond the vertical is above pi/2.
+    """
 
     link: str
-    ahead: Direction = AHEAD
-    up: Direction = UP
+    ahead: tuple[float, ...] = (1.0, 0.0, 0.0)
+    up: tuple[float, ...] = (0.0, 0.0, 1.0)
 
     def of(self, poses: Mapping[str, Pose]) -> np.ndarray:
-        """The reading without error [rad], (...), with the links at ``poses``."""
-        return elevation(poses[self.link], self.ahead, self.up)
+        """The reading without error [rad], (...), within ±pi, with the links at ``poses``."""
+        rises = poses[self.link].rotation[..., 2, :]
+        return np.arctan2(rises @ self.ahead, rises @ self.up)
 
     def rates(self, description: ArmDescription, poses: Mapping[str, Pose]) -> np.ndarray:
-        """Derivatives, (..., n), of the reading by the joint positions."""
-        return elevation_rates(description, self.link, poses, self.ahead, self.up)
+        """Derivatives, (..., n), of the reading by the joint positions: d(ahead, up)/dq = a × (ahead, up)."""
+        axes, path = joint_axes(description, poses), description.path_to(self.link)
+        ahead, up = (poses[self.link].rotation @ np.asarray(direction) for direction in (self.ahead, self.up))
+        rising, turning = (np.cross(axes, direction[..., None, :])[..., 2] for direction in (ahead, up))
+        sine, cosine = ahead[..., 2, None], up[..., 2, None]
+        turned = np.array([float(joint in path and not joint.slides) for joint in description.movable])
+        rates: np.ndarray = turned * (cosine * rising - sine * turning) / (sine**2 + cosine**2)
+        return rates
 
 
 def inclinometer_on(description: ArmDescription, link: str) -> Inclinometer:
     """An inclinometer on a link as it lies there (``Lay``)."""
     along = lay(description, link)
     return Inclinometer(link, tuple(along.level.tolist()), tuple(along.up.tolist()))
+
+
+def joint_axes(description: ArmDescription, poses: Mapping[str, Pose]) -> np.ndarray:
+    """Direction of each joint's axis in the root frame, (..., n, 3); poses of a batch alike."""
+    axes = np.broadcast_arrays(*(poses[joint.child].rotation @ joint.axis for joint in description.movable))
+    return np.stack(axes, axis=-2)
+
+
+def level_joints(description: ArmDescription, home: np.ndarray | None = None) -> tuple[str, ...]:
+    """Joints that turn about an axis which is level in every pose: an inclinometer tells how far.
+
+    Args:
+        home: (n,) [rad or m] where all others stay; None: none of them stays anywhere.
+    """
+    poses, found = sample_poses(description, 64), []
+    q = poses if home is None else np.tile(np.asarray(home, dtype=float), (64, 1))
+    for column, joint in enumerate(description.movable):  # from the base outwards: an axis is turned by those before it
+        axes = joint_axes(description, link_poses(description, q))
+        if not joint.slides and np.abs(axes[:, column, 2]).max() < LEVEL:
+            found.append(joint.name)
+            q[:, column] = poses[:, column]
+    return tuple(found)

@@ -25,8 +25,7 @@ from picker_dynamics.robot.shapes import corners
 from picker_dynamics.robot.units import told
 
 from .instruments import RULER_SD, SCALE_SD, STOPWATCH_SD, lay
-from .measured import Measured, mean
-from .readings import SWINGS
+from .readings import SWINGS, Measured, mean
 
 REACH_SLACK = 1.1
 """How much further a real link may reach than the drawing."""

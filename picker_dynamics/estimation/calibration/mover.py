@@ -22,7 +22,8 @@ from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
-from .poses import TRAVEL_SPEED, Weight, turned, way, with_weight
+from .droop_model import Weight
+from .poses import TRAVEL_SPEED, turned, way, with_weight
 
 FRAME_S = 0.02
 SHIFTED = 0.2
@@ -49,6 +50,7 @@ class Mover:
 
     def __init__(self, link: Link, servos: ServoMap, clock: Clock = SYSTEM_CLOCK):
         self.link, self.limits = link, board_limits(servos)
+        self._ends_us = np.array([[one.lowest, one.highest] for one in self.limits]).T / 8.0
         self._servos, self._sender, self._clock = servos, SetpointSender(link, servos), clock
         self._boot_id: int | None = None
 
@@ -79,8 +81,7 @@ class Mover:
     @property
     def live(self) -> np.ndarray:
         """Outputs that run, (n,)."""
-        live: np.ndarray = ~np.isnan(self.pulses_us)
-        return live
+        return np.asarray(~np.isnan(self.pulses_us))
 
     @property
     def faults(self) -> str:
@@ -101,11 +102,6 @@ class Mover:
         """Smallest and largest set-points (n,) [rad] that both ``servos`` and the board's limits allow."""
         ends = servos.to_angle(np.clip(self._ends_us, servos.pulse_lower_us, servos.pulse_upper_us))
         return np.maximum(ends.min(axis=0), servos.setpoint_lower), np.minimum(ends.max(axis=0), servos.setpoint_upper)
-
-    @property
-    def _ends_us(self) -> np.ndarray:
-        ends: np.ndarray = np.array([[one.lowest, one.highest] for one in self.limits]).T / 8.0
-        return ends
 
     # -- switching ---------------------------------------------------------------------------------------------------
 
@@ -175,7 +171,7 @@ class Mover:
             servo = servos.servos[worst]
             asked, end = (told(one[worst], servo.position_unit) for one in (goal, inside))
             why = f"{servo.joint}: {asked} is beyond the pulses that the board was flashed for, which end at {end}"
-            raise LimitError(why, subject=servo.joint, value=float(goal[worst]), limit=float(inside[worst]))
+            raise LimitError(why, servo.joint, float(goal[worst]), float(inside[worst]))
         return inside
 
     def play(self, rows: np.ndarray) -> None:

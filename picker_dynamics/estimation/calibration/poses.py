@@ -21,15 +21,13 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.frame_heights import FrameHeights
-from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.kinematic_tree import link_poses, tool_pose
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
 from picker_dynamics.trajectory.trajectory import Trajectory
 
-from .droop_fit import DroopFit, whitening
-from .droop_model import DroopModel, Reading
+from .droop_model import DroopFit, DroopModel, Reading, Weight, whitening
 from .instruments import Inclinometer, inclinometer_on, lay
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
@@ -69,23 +67,7 @@ def least_height(description: ArmDescription, servos: ServoMap) -> float:
 
     An arm hangs whose tool rests clearly below its root.
     """
-    heights = FrameHeights(description)
-    at_rest = dict(zip(heights.names, heights(servos.rest).tolist()))
-    return -math.inf if at_rest["tip"] < -HEIGHT_MIN else HEIGHT_MIN
-
-
-@dataclass(frozen=True)
-class Weight:
-    """A mass [kg] that a person can hang at ``point`` (3,) [m] of the tool frame; 0: none."""
-
-    mass: float = 0.0
-    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-    @property
-    def where(self) -> str:
-        """Its place, for a person."""
-        away = math.hypot(*self.point)
-        return f"on a stick, {1e3 * away:.0f} mm beyond the tool point" if away else "at the tool point"
+    return -math.inf if tool_pose(description, servos.rest).position[2] < -HEIGHT_MIN else HEIGHT_MIN
 
 
 WEIGHTS = (Weight(), Weight(0.2), Weight(0.4), Weight(0.2, (0.12, 0.0, 0.0)))
@@ -108,9 +90,9 @@ class Station:
         self, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0, supply: float = 1.0
     ) -> list[Reading]:
         """Readings at one visit from one side, sensor by sensor; values 0 while they are not known."""
-        values, weight = [0.0] * len(self.sensors) if values is None else values, self.weight
+        values = [0.0] * len(self.sensors) if values is None else values
         return [
-            Reading(self.pulses_us, sensor, float(value), visit, weight.mass, weight.point, side, supply)
+            Reading(self.pulses_us, sensor, float(value), visit, self.weight, side, supply)
             for sensor, value in zip(self.sensors, values)
         ]
 
@@ -206,7 +188,7 @@ def candidates(
                 found.append(Station(pulses, weight, seen))
         else:
             why = f"with {weight.mass:g} kg hung on, hardly any of {tries} random poses can be held"
-            raise InputError(why, subject="poses", value=len(found), limit=wanted)
+            raise InputError(why, "poses", len(found), wanted)
     return found
 
 

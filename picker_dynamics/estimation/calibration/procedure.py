@@ -14,14 +14,13 @@ import numpy as np
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot import description as descriptions
+from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .droop_fit import DroopFit, fit
-from .droop_model import DroopModel, Reading
-from .instruments import LEAST_KG
-from .poses import SIDES, Station, Weight, sensors, stations
+from .droop_model import DroopFit, DroopModel, Reading, Weight, fit
+from .instruments import LEAST_KG, level_joints
+from .poses import SIDES, Station, sensors, stations
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
-from .statics import level_joints, random_poses
 
 BELIEVED_SD, WEIGHED_SD = 0.1, 0.01
 """Of masses and centres that nobody measured, and of measured ones, as a share (one standard deviation)."""
@@ -41,7 +40,7 @@ def gravity_joints(description: descriptions.ArmDescription, servos: ServoMap) -
     """
     always, level = level_joints(description), level_joints(description, servos.home)
     columns, q = [description.joint_names.index(name) for name in level], np.tile(servos.home, (64, 1))
-    q[:, columns] = random_poses(description, 64)[:, columns]
+    q[:, columns] = sample_poses(description, 64)[:, columns]
     found, most = [], np.abs(RigidBody(description).gravity(q)).max(axis=0)
     for servo, load, stall in zip(servos.servos, most, servos.stall_torque):
         least = LEAST_LOAD_NM if servo.joint in always else WORTH_SHARE * stall

@@ -94,7 +94,7 @@ class Terminal:
             return self._read("> ")
         except EOFError as error:
             why = "the input has ended; what was answered is kept: run the same command to go on"
-            raise OpenQuestionError(why, subject="input") from error
+            raise OpenQuestionError(why, "input") from error
 
     def tell(self, text: str, style: str = "") -> None:
         """Print it, on a line of its own."""
@@ -165,7 +165,7 @@ class Context:
             TakenBackError: the last answer was taken back; the step has to be walked again.
         """
         if self.person is None:
-            raise OpenQuestionError(f"{self.step}: not answered yet: {text}", subject=self.step)
+            raise OpenQuestionError(f"{self.step}: not answered yet: {text}", self.step)
         while (typed := self.person.ask(Question(key, text, words or {}, about)).strip()).lower() == "back":
             if (entry := self.session.take_back(self.step)) is not None:
                 self.tell(f"taken back: {entry['key']}, {entry['typed']}", "hint")
@@ -264,7 +264,7 @@ class Context:
         """
         if self.mover is None or self.person is None:
             why = "the arm has to be connected for this: give its --port, or --step for one that needs no arm (links)"
-            raise OpenQuestionError(why, subject="port")
+            raise OpenQuestionError(why, "port")
         if not self.on:
             self._switch_on(self.mover, estimate.known_servos)
             self.take_off()

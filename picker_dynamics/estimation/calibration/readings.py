@@ -1,12 +1,18 @@
 """Parser of typed readings, to SI units: "82 g", "40 mm", "-12.5", "20 swings in 11.4 s", "52 mm at 300 mm".
 
 A number without a unit has the one that the question names: g, mm, deg, s.  What cannot be is refused; nothing is guessed.
+
+Measured values with standard uncertainty, and their means.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, NUMBER, quantity
@@ -56,3 +62,38 @@ def doubt(what: str, value: float, expected: float, within: float, unit: str) ->
         return ""
     said, wanted = (f"{one / UNITS[unit][1]:.1f}" for one in (value, value - off))
     return f"{what} is {said} {unit}, expected about {wanted}: sign, unit, or which end, mixed up, or not at rest yet?"
+
+
+# -- measured values with standard uncertainty -----------------------------------------------------------------------------
+
+NORMAL_95 = 1.959964
+"""Half-width of the 95 % interval of a normal distribution, in standard deviations."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value with its standard uncertainty (one standard deviation), in SI units."""
+
+    value: float
+    sd: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the value."""
+        return self.value - NORMAL_95 * self.sd, self.value + NORMAL_95 * self.sd
+
+    def contains(self, truth: float) -> bool:
+        """Whether the 95 % interval contains the truth."""
+        low, high = self.interval
+        return low <= truth <= high
+
+
+def mean(readings: Sequence[float], instrument_sd: float) -> Measured:
+    """The mean of repeated readings; its uncertainty from their spread, but never better than the instrument gives.
+
+    Args:
+        readings: at least one.
+        instrument_sd: standard deviation of a single reading as the instrument's maker has it.
+    """
+    spread = float(np.std(readings, ddof=1)) if len(readings) > 1 else 0.0
+    return Measured(float(np.mean(readings)), max(spread, instrument_sd) / math.sqrt(len(readings)))

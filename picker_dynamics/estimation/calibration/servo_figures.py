@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from .droop_fit import DroopFit
-from .droop_model import PRIORS, TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
+from .droop_model import PRIORS, TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY, DroopFit
 from .instruments import ANGLE_SD
-from .measured import Measured
+from .readings import Measured
 
 ALIKE_SD = 0.2
 """How much one servo of an arm gives at stall torque more or less than another, as a share (one standard deviation): assumed."""

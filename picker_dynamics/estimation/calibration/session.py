@@ -101,11 +101,11 @@ class Session:
         other += [what for key, what in told.items() if arm.get(key) != self.arm.get(key)]
         if other:
             why = f"belongs to another arm or program ({' and '.join(other)}), {instead}"
-            raise InputError(why, subject="session", value=str(self.path))
+            raise InputError(why, "session", str(self.path))
 
     def _unwritable(self, error: OSError) -> InputError:
         why = f"cannot write {self.path}: {error.strerror or error}; choose another folder with --out"
-        return InputError(why, subject="out", value=str(self.path))
+        return InputError(why, "out", str(self.path))
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
@@ -175,13 +175,11 @@ def backup_name(path: Path) -> Path:
 
 def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
     """Write a file, or leave the one that was there: a new one takes its place at once."""
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        new = Path(folder) / path.name
+        with new.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-            os.chmod(file.name, mode)
-            os.replace(file.name, path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+        new.chmod(mode)
+        new.replace(path)

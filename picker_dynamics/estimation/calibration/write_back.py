@@ -25,12 +25,10 @@ from picker_dynamics.robot import servo_map
 from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.servo_map import SLIDING, Servo, ServoMap
 
-from ..urdf_text import find, inertial
+from ..urdf_text import inertial, places
 from .instruments import lay
 from .mass_properties import LinkProperties
 from .session import backup_name, write_whole
-
-_INERTIAL, _LIMIT = re.compile(r"<inertial\b.*?</inertial>", re.DOTALL), re.compile(r"<limit\b[^>]*>")
 
 URDF_NAME, OVERLAY_NAME = "arm.urdf", "servos.calibrated.yaml"
 
@@ -98,26 +96,25 @@ def urdf_text(
     text = description.urdf
     for name, one in links.items():
         link, along = description.links[name], lay(description, name)
-        begin, end = _found(text, "link", name, _INERTIAL, "<inertial>", description.source)
+        begin, end = _found(text, "link", name, "inertial", description.source)
         ratio = one.mass.value / link.mass if one.inertia is None else one.inertia.value / along.inertia(link.inertia)
         com = along.at(link.com, one.distance.value)
         text = text[:begin] + inertial(one.mass.value, com, link.inertia * ratio, f"measured {when}", ".6f", ".6e") + text[end:]
     for name, (lower, upper) in (limits or {}).items():
-        begin, end = _found(text, "joint", name, _LIMIT, "<limit>", description.source)
+        begin, end = _found(text, "joint", name, "limit", description.source)
         limit = text[begin:end]
         for key, value in (("lower", math.ceil(lower * 1e4) / 1e4), ("upper", math.floor(upper * 1e4) / 1e4)):
             limit, count = re.subn(rf"""(\b{key}=["'])[^"']*(["'])""", rf"\g<1>{value:.4f}\g<2>", limit, count=1)
             if not count:
-                raise DescriptionError(f"joint {name}: its <limit> in {description.source} has no {key}", subject=name)
+                raise DescriptionError(f"joint {name}: its <limit> in {description.source} has no {key}", name)
         text = f"{text[:begin]}{limit}{text[end:]}"
     return text
 
 
-def _found(text: str, tag: str, name: str, inner: re.Pattern[str], called: str, source: str) -> tuple[int, int]:
-    span = find(text, tag, name, inner)
-    if span is None:
-        raise DescriptionError(f"{tag} {name}: no {called} to replace in {source}", subject=name)
-    return span
+def _found(text: str, tag: str, name: str, kind: str, source: str) -> tuple[int, int]:
+    if found := places(text, tag, name, kind):
+        return found[0]
+    raise DescriptionError(f"{tag} {name}: no <{kind}> to replace in {source}", name)
 
 
 def rewritten(

@@ -15,7 +15,8 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import COULOMB_SPEED, batch_of_states
+from picker_dynamics.robot.kinematic_tree import sample_poses
+from picker_dynamics.robot.model import COULOMB_SPEED, batch_of_states, tip_speeds
 
 from . import inertia
 
@@ -25,6 +26,12 @@ DRIVE_UNITS = {
     "rotor": {"rad": "kg·m²", "m": "kg"},
 }
 """Parameters of a joint's drive, in the order of the columns, with their units by that of the joint."""
+
+
+RISE_S = 0.5
+"""The velocity limit is reached in this time at least [s]."""
+
+USUAL_STATES = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +86,13 @@ class Columns:
         q, v, a = batch_of_states(self.n, q=q, v=v, a=a)
         diagonals = [x[..., None] * np.eye(self.n) for x in (v, np.tanh(v / COULOMB_SPEED), a)[: len(self.drives)]]
         return np.concatenate([self.model.regressor(q, v, a), *diagonals], axis=-1)
+
+    def usual_states(self, tip_speed: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Random q, v, a (k, n) within limits and, by moving slower, ``tip_speed`` [m/s]: what matters is judged there."""
+        q, limits = sample_poses(self.description, USUAL_STATES), self.description.velocity
+        v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *q.shape)) * np.where(np.isfinite(limits), limits, 1.0)
+        slower = np.minimum(1.0, tip_speed / np.maximum(tip_speeds(self.model, q, v), 1e-9))[:, None]
+        return q, slower * v, slower * a / RISE_S
 
     def believed(self) -> np.ndarray:
         """Parameters as the URDF has them, (p,); rotors, of which it says nothing, 0."""

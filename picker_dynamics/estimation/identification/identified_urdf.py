@@ -6,14 +6,12 @@ its ``<inertial>`` stands in the link that the joint moves, the others have none
 
 from __future__ import annotations
 
-from xml.dom import minidom
-
 import numpy as np
 
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import rigid_groups
 
-from .. import urdf_text
+from ..urdf_text import inertial, put
 from . import inertia
 from .procedure import Identified
 
@@ -32,29 +30,14 @@ def with_bodies(
     description: ArmDescription, bodies: np.ndarray, viscous: np.ndarray, coulomb: np.ndarray, remark: str = ""
 ) -> str:
     """The URDF with bodies ``bodies`` (n, 10) and friction (n,) [N·m·s/rad, N·m], and a comment at each body."""
-    document, groups = minidom.parseString(description.urdf), rigid_groups(description)
-
-    def put(tag: str, name: str, kind: str, new: str) -> None:
-        """Replace the ``kind`` elements of a link or joint by ``new``."""
-        named = (one for one in document.getElementsByTagName(tag) if one.getAttribute("name") == name)
-        (parent,) = (one for one in named if one.parentNode is document.documentElement)
-        for old in [one for one in parent.childNodes if one.nodeName == kind]:
-            parent.removeChild(old)
-        for node in minidom.parseString(f"<new>  {new}\n  </new>").getElementsByTagName("new")[0].childNodes:
-            parent.appendChild(document.importNode(node, True))
-
+    text, groups = description.urdf, rigid_groups(description)
     for joint, pi, damping, friction in zip(description.movable, bodies, viscous, coulomb):
         leader, *others = groups[joint.child]
         body = inertia.body(pi)
         com = np.where(np.abs(body.com) < NOTHING_M, 0.0, body.com)
-        put("link", leader, "inertial", urdf_text.inertial(body.mass, com, body.inertia, remark, ".9g", ".9e"))
-        for other in others:
-            if description.links[other].has_inertial:
-                put(
-                    "link",
-                    other,
-                    "inertial",
-                    f"<!-- its mass is part of {leader}'s, with which it was identified as one body -->",
-                )
-        put("joint", joint.name, "dynamics", f'<dynamics damping="{damping:.8g}" friction="{friction:.8g}"/>')
-    return document.toxml() + "\n"
+        text = put(text, "link", leader, "inertial", inertial(body.mass, com, body.inertia, remark, ".9g", ".9e"))
+        note = f"<!-- its mass is part of {leader}'s, with which it was identified as one body -->"
+        for other in (one for one in others if description.links[one].has_inertial):
+            text = put(text, "link", other, "inertial", note)
+        text = put(text, "joint", joint.name, "dynamics", f'<dynamics damping="{damping:.8g}" friction="{friction:.8g}"/>')
+    return text

@@ -24,7 +24,6 @@ from .columns import Columns
 from .consistent import ConsistentFit
 from .filtering import CUTOFF_HZ, SLIDES, Equations
 from .samples import Samples, checked
-from .usual import usual_states
 
 CLEARLY = 5.0
 """Standard deviations by which a rotor is above nothing that is kept."""
@@ -93,7 +92,7 @@ def identify(
     _require_motion(columns, whole)
     if tip_speed is None:
         tip_speed = float(tip_speeds(columns.model, whole.q, whole.v).max())
-    usual = richest.regressor(*usual_states(columns.description, columns.model, tip_speed))
+    usual = richest.regressor(*richest.usual_states(tip_speed))
 
     def fitted(one: Columns) -> tuple[Equations, BaseFit, ConsistentFit | None]:
         """Equations and fits of some parameters; without bodies where something stays open that may not."""

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from picker_dynamics.board.protocol import Fault, Reason, Relax, Reset, Stop
+from picker_dynamics.board.protocol import Fault, Reason, Relax, Reset, SetPoint, Stop
 from picker_dynamics.sim.firmware_core import VirtualFirmware as Firmware
 from picker_dynamics.sim.output_motion import OutputMotion as Motion
-from picker_dynamics.sim.output_motion import Point
 
 Wrong = Callable[..., Any]
 OK = Reason.NONE, 0
@@ -39,7 +38,7 @@ def resumes(honest: Wrong, it: Any, message: Any, *rest: Any) -> Any:
         it.interrupted = tuple(it._motion.points)
     elif isinstance(message, Reset) and getattr(it, "interrupted", ()):
         answer, played_us = honest(it, message, *rest), it._motion.played_us
-        it._motion.accept(Point(played_us + 200_000 & 0xFFFF_FFFF, it.interrupted[-1].pulses), played_us, 2**30)
+        it._motion.accept(SetPoint(played_us + 200_000 & 0xFFFF_FFFF, it.interrupted[-1].pulses), played_us, 2**30)
         return answer
     return honest(it, message, *rest)
 

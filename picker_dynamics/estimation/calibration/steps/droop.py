@@ -12,8 +12,8 @@ from picker_dynamics.control.supply_follow import checked_source
 from picker_dynamics.execution.validator import MotionValidator
 
 from ..arm_estimate import ArmEstimate
-from ..droop_model import DroopModel, believed
-from ..poses import SIDES, Station, Weight, bearable_weights, sensors, stand_off, with_weight
+from ..droop_model import DroopModel, Weight, believed
+from ..poses import SIDES, Station, bearable_weights, sensors, stand_off, with_weight
 from ..procedure import droop_fit
 from ..questions import Context
 from ..servo_figures import calibrated_servos
@@ -48,7 +48,7 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
             one = found.readings[i]
             told = f"the elevation of {one.sensor.link}, {math.degrees(one.value):.1f} deg, is {abs(found.residuals[i]):.0f}"
             context.tell(f"{told} standard deviations from what all others say: read again.", "warning")
-            context.forget(f"{_key(one.pulses_us, Weight(one.weight, one.weight_point), one.side)}.")
+            context.forget(f"{_key(one.pulses_us, one.weight, one.side)}.")
         context.note("outliers", True)
 
 

@@ -11,9 +11,9 @@ from picker_dynamics.robot import description as descriptions
 from ..arm_estimate import ArmEstimate
 from ..instruments import lay
 from ..mass_properties import LinkProperties, LinkReadings, properties, reach, weighings
-from ..measured import NORMAL_95
 from ..procedure import measured_links
 from ..questions import Context
+from ..readings import NORMAL_95
 from ..write_back import rewritten
 
 NAME, TITLE, MINUTES = "links", "weigh, balance and swing the links", 20

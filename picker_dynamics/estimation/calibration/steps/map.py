@@ -1,23 +1,32 @@
 """Map step: pulse and position of every joint, at the rest pose and 10 degrees from there, then near both ends of its range.
 
-A joint that no droop tells of comes to the ends from both sides: friction and gap cancel in the mean.
+A joint that no droop tells of comes to the ends from both sides: friction and gap cancel in the mean.  Where it stands at some
+pulses gives direction, zero and scale of
+
+    q_cmd = direction (scale horn(pulse) - zero)
+
+q_cmd is the angle that was read with the sag taken off, as far as the servo is known by now; what is left of it the droop
+finds later.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from picker_dynamics.errors import InputError, PickerError
+from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.execution.validator import MotionValidator
+from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.servo_map import Servo
 from picker_dynamics.robot.units import told
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
-from ..instruments import ANGLE_SD, RULER_SD
-from ..joint_map import anchored, mapped, tilt, tilted_links
+from ..instruments import ANGLE_SD, RULER_SD, Inclinometer, inclinometer_on, level_joints
 from ..mover import WATCHED_SPEED
 from ..poses import SIDES, least_height, passes, stand_off, way
 from ..questions import Context, LeaveError
@@ -38,36 +47,39 @@ EDGE = 0.1
 CONTACT = math.radians(3.0)
 """A joint that grips is not mapped nearer to where it touches [rad]."""
 
+SHARE_MIN, SHARE_MAX = 0.6, 1.6
+"""Of the angle per microsecond that was believed: beyond is another servo, or a slip."""
+
 
 def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
     """Maps of all joints that are not to be kept; quick: of those of which no droop tells."""
     wanted, first = [], {}
-    for name in estimate.servos.joint_names:
+    for column, name in enumerate(estimate.servos.joint_names):
         if context.quick and name in estimate.loaded:
             continue
         words = {"": "map it", "keep": "the servo map is right for it"}
         if context.quick or not context.choose(f"{name}.how", f"Joint {name}:", words, about=("joint", name)):
-            wanted.append(name)
-    for name in wanted:
-        estimate, first[name] = _first_two(context, estimate, name)
-    for name in wanted:
-        estimate = _across(context, estimate, name, first[name])
+            wanted.append(column)
+    for column in wanted:
+        estimate, first[column] = _first_two(context, estimate, column)
+    for column in wanted:
+        estimate = _across(context, estimate, column, first[column])
     return estimate
 
 
-def _first_two(context: Context, estimate: ArmEstimate, name: str) -> tuple[ArmEstimate, list[tuple[float, float]]]:
+def _first_two(context: Context, estimate: ArmEstimate, column: int) -> tuple[ArmEstimate, list[tuple[float, float]]]:
     """Where a joint stands, and a little from there: zero and direction.
 
     Raises:
         LeaveError: it does not move.
     """
-    column = estimate.servos.joint_names.index(name)
     given, described = estimate.servos.servos[column], estimate.description.movable[column]
+    name = given.joint
     middle = 0.0 if described.type == "continuous" else 0.5 * (described.lower + described.upper)
-    first = _place(context, estimate, name, "0")
+    first = _place(context, estimate, column, "0")
     there = estimate.with_servo(anchored(given, *first))
     nudge = min(NUDGE * given.per_turn, 0.5 * (described.upper - described.lower))
-    second = _place(context, there, name, "1", math.copysign(nudge, middle - first[1]))
+    second = _place(context, there, column, "1", math.copysign(nudge, middle - first[1]))
     asked = float(there.servos.servos[column].to_angle(second[0])) - first[1]
     moved = second[1] - first[1]
     if abs(moved) < STILL * abs(asked):
@@ -84,13 +96,13 @@ def _first_two(context: Context, estimate: ArmEstimate, name: str) -> tuple[ArmE
     return estimate.with_servo(anchored(given, *second, direction)), [first, second]
 
 
-def _across(context: Context, estimate: ArmEstimate, name: str, points: list[tuple[float, float]]) -> ArmEstimate:
+def _across(context: Context, estimate: ArmEstimate, column: int, points: list[tuple[float, float]]) -> ArmEstimate:
     """Read near both ends of the range; the map that all points tell, and figures of a joint that no droop tells of."""
-    column = estimate.servos.joint_names.index(name)
     given = estimate.servos.servos[column]
+    name = given.joint
     sides, ends = (0.0,) if name in estimate.loaded else SIDES, []
     for number, share in enumerate((0.0, 1.0), start=2):
-        read = [_place(context, estimate, name, f"{number}{side:+.0f}", share, side) for side in sides]
+        read = [_place(context, estimate, column, f"{number}{side:+.0f}", share, side) for side in sides]
         ends.append(tuple(np.mean(read, axis=0).tolist()))
     try:
         servo = mapped(given, [*points, *ends])
@@ -107,7 +119,7 @@ def _across(context: Context, estimate: ArmEstimate, name: str, points: list[tup
 
 
 def _place(
-    context: Context, estimate: ArmEstimate, name: str, number: str, place: float | None = None, side: float = 0.0
+    context: Context, estimate: ArmEstimate, column: int, number: str, place: float | None = None, side: float = 0.0
 ) -> tuple[float, float]:
     """Pulse [us] and set-point [rad or m] at one place.
 
@@ -115,7 +127,7 @@ def _place(
         place: None: as it stands; number 1: by an angle from there [rad or m]; else a share of the range.
         side: from which it comes, 0: any.
     """
-    column, key, validator = estimate.servos.joint_names.index(name), f"{name}.{number}", estimate.validator()
+    key, validator = f"{estimate.servos.joint_names[column]}.{number}", estimate.validator()
     if (known := context.known(f"{key}.pulses")) is None:
         known = context.note(f"{key}.pulses", _moved(context, estimate, column, number, place, side))
     pulses, servos = np.array(known), estimate.servos
@@ -125,7 +137,7 @@ def _place(
 
     setpoints = servos.to_angle(np.clip(pulses, servos.pulse_lower_us, servos.pulse_upper_us))
     q = setpoints - sag(setpoints)
-    angle = _standing(context, estimate, key, name, q)
+    angle = _standing(context, estimate, key, column, q)
     if context.on:  # the board may have stopped while a person read
         context.arm(estimate).wait(0.0)
     if not servos.servos[column].slides:
@@ -150,10 +162,10 @@ def _moved(context: Context, estimate: ArmEstimate, column: int, number: str, pl
     return list(map(float, mover.pulses_us))
 
 
-def _standing(context: Context, estimate: ArmEstimate, key: str, name: str, q: np.ndarray) -> float:
+def _standing(context: Context, estimate: ArmEstimate, key: str, column: int, q: np.ndarray) -> float:
     """Where a joint stands [rad or m], as a person reads it; ``q``: (n,) where joints are believed to be."""
-    arm, column, sensors = estimate.description, estimate.servos.joint_names.index(name), tilted_links(estimate.description, name)
-    servo, joint = estimate.servos.servos[column], arm.movable[column]
+    arm, servo, joint = estimate.description, estimate.servos.servos[column], estimate.description.movable[column]
+    name, sensors = joint.name, tilted_links(arm, joint.name)
     if not sensors:
         text, near = f"{name}: where does it stand, from its zero", {"expected": q[column], "within": TOLERANCE * servo.per_turn}
         unit, low, high = "deg", -readings.TURN, readings.TURN
@@ -184,7 +196,7 @@ def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, s
     edge = EDGE * (high - low)
     lowest = low + edge if servo.grip is None else max(low + edge, servo.grip.contact + CONTACT * servo.per_turn)
     why: PickerError = InputError(
-        f"{servo.joint}: its servo cannot surely hold it anywhere, the others at home or at rest", subject=servo.joint
+        f"{servo.joint}: its servo cannot surely hold it anywhere, the others at home or at rest", servo.joint
     )
     for others in (servos.home, servos.rest, start):  # a weak arm cannot surely hold itself at home
         places = np.tile(np.asarray(others, dtype=float), (33, 1))
@@ -198,3 +210,55 @@ def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, s
             except PickerError as error:
                 why = error
     raise why
+
+
+# -- one joint by its points ----------------------------------------------------------------------------------------------
+
+
+def tilted_links(description: ArmDescription, name: str) -> list[Inclinometer]:
+    """Inclinometers that tell a joint's angle: on its link, after the one on the link before it, if joints tilt that; none for a
+    joint whose axis is not level in every pose."""
+    level = level_joints(description)
+    if name not in level:
+        return []
+    path = [one for one in description.path_to(description.joint(name).child) if one.movable]
+    before = path[-2:-1] if set(level) & {one.name for one in path[:-1]} else []
+    return [inclinometer_on(description, joint.child) for joint in (*before, path[-1])]
+
+
+def tilt(description: ArmDescription, name: str, q: np.ndarray, values: Sequence[float]) -> tuple[float, float]:
+    """The joint's angle by the readings of its ``tilted_links``, and what the last one was expected to be after the others [rad].
+
+    Args:
+        q: (n,) where joints are believed to be [rad or m].
+        values: one or two readings [rad].
+    """
+    sensors, poses, column = tilted_links(description, name), link_poses(description, q), description.joint_names.index(name)
+    off = [math.remainder(value - float(one.of(poses)), 2.0 * math.pi) for one, value in zip(sensors, values)]
+    rates = [one.rates(description, poses) for one in sensors]
+    carried = 0.0
+    if len(sensors) > 1:  # what tilts the link before it tilts its own as much, or the other way
+        both = int(np.abs(rates[0]).argmax())
+        carried = off[0] * rates[1][both] / rates[0][both]
+    return float(q[column] + (off[-1] - carried) / rates[-1][column]), float(sensors[-1].of(poses)) + carried
+
+
+def anchored(servo: Servo, pulse_us: float, angle: float, direction: int = 1) -> Servo:
+    """The servo with its zero moved so that a pulse [us] is the set-point ``angle`` [rad or m]; ``direction`` -1: reversed."""
+    servo = replace(servo, direction=direction * servo.direction)
+    horn = float(np.interp(pulse_us, servo.pulses_us, servo.horn_angles))
+    return replace(servo, zero=horn - servo.direction * angle)
+
+
+def mapped(servo: Servo, points: Sequence[tuple[float, float]]) -> Servo:
+    """The servo with the zero and the scale that points tell: pulses [us] and set-points [rad or m].
+
+    Raises:
+        InputError: a scale that no servo has.
+    """
+    pulses, angles = np.array(points).T
+    horns, name = np.interp(pulses, servo.pulses_us, servo.horn_angles), servo.joint
+    share, offset = np.polyfit(horns, servo.direction * angles, 1)
+    why = f"{name}: moves {share:.2f} times as far as the servo map says: a position misread, or another servo?"
+    refuse_if(not SHARE_MIN < share < SHARE_MAX, why, name, float(share), SHARE_MAX)
+    return replace(servo, zero=-float(offset), horn_angles=tuple(float(share * horn) for horn in servo.horn_angles))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from picker_dynamics.board.firmware.config import board_limits
@@ -18,11 +18,11 @@ from picker_dynamics.robot.units import told
 from ..arm_estimate import ArmEstimate
 from ..evaluate import tip_uncertainty, usual_paths
 from ..instruments import lay
-from ..measured import NORMAL_95, Measured
 from ..questions import Context
+from ..readings import NORMAL_95, Measured
 from ..servo_figures import horn_slope, own_figures
 from ..session import SIMULATED
-from ..write_back import OVERLAY_NAME, URDF_NAME, check_result, overlay_text, urdf_text, write
+from ..write_back import OVERLAY_NAME, URDF_NAME, check_result, overlay_text, rewritten, urdf_text, write
 
 NAME, TITLE, MINUTES = "result", "what came out, and the files", 1
 INTRODUCTION = "Every figure has its 95 % interval; what fails picker check is not written."
@@ -50,7 +50,7 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
     refuse_if(not some, "nothing was measured yet: run a step first", "result")
     context.tell("\n".join(table(report)))
     if estimate.fit is not None or not estimate.loaded:
-        poses = [path.end for path in usual_paths(estimate.known_description, estimate.known_servos)]
+        poses = [path.end for path in usual_paths(rewritten(estimate.description, {}, limits=estimate.limits), servos)]
         within = report["tip_uncertainty_95_mm"] = 1e3 * tip_uncertainty(estimate, poses)
         context.tell(f"With these readings the tip is within {within:.1f} mm (95 %), pulse steps and friction aside.", "good")
     else:
@@ -84,8 +84,7 @@ def figures(estimate: ArmEstimate) -> dict[str, Any]:
     assert estimate.given is not None
     for servo, was in zip(servos.servos, estimate.given.servos):
         if (one := estimate.figures.get(servo.joint)) is not None:
-            known = one.zero, one.scale, one.stiffness, one.gap, one.load_friction, one.coulomb
-            joints[servo.joint] = _found(servo_figures(servo, was), known)
+            joints[servo.joint] = _found(servo_figures(servo, was), vars(one).values())
     for name, link in estimate.links.items():
         links[name] = _found(link_figures(estimate.description, name), (link.mass, link.distance, link.inertia))
     report: dict[str, Any] = {"joints": joints, "links": links, "limits_rad": {}, "limits_m": {}}
@@ -97,7 +96,7 @@ def figures(estimate: ArmEstimate) -> dict[str, Any]:
     return report
 
 
-def _found(values: dict[str, float], measured: Sequence[Measured | None]) -> dict[str, dict[str, float]]:
+def _found(values: dict[str, float], measured: Iterable[Measured | None]) -> dict[str, dict[str, float]]:
     """Value and standard deviation of what was measured, by key."""
     return {key: {"found": value, "sd": one.sd} for (key, value), one in zip(values.items(), measured) if one is not None}
 

@@ -14,6 +14,10 @@ without the payload too tells K where that is known badly; and
 
 How much one pose tells:  with K = 10 N·m/rad, 25 g at 0.29 m lower the forearm by 0.7°; an inclinometer (0.1°) is then good for
 3.5 g, and friction (1 % of stall at two joints) for 2.8 g, each twice.  So weighing to 3 g takes two dozen poses.
+
+The poses that servos can bear with the most |s| / sd are taken, a little apart from each other.  Each is visited once without
+and once with the payload, from the same side, every other one from above: what friction holds back at one pose does not average
+out there.
 """
 
 from __future__ import annotations
@@ -22,18 +26,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, refuse_if
+from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
+from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from ..calibration.droop_model import DroopModel, Reading, believed, wrapped
-from ..calibration.instruments import INCLINOMETER_SD, Inclinometer
-from ..calibration.measured import Measured
-from ..calibration.statics import random_poses
+from .calibration.droop_model import DroopModel, Reading, Weight, believed, wrapped
+from .calibration.instruments import INCLINOMETER_SD, Inclinometer
+from .calibration.poses import SIDES, can_be_visited, drawn, least_height, passes
+from .calibration.readings import NORMAL_95, Measured
 
 LIGHTEST_KG, HEAVIEST_KG = 1e-3, 1.0
 """Less is nothing to weigh, and more no gripper of these servos holds: slips of unit."""
@@ -122,14 +129,14 @@ class DroopScale:
             refuse_if(known > ROUGHEST_SD, rough, servo.joint, known, ROUGHEST_SD)
             if "stiffness_nm_rad" in servo.unmeasured and servo.stiffness_sd is None:
                 why = f"the stiffness of {servo.joint} was never measured, so its droop tells no mass: {last}"
-                raise ConfigurationError(why, subject=servo.joint, value=servo.stiffness)
+                raise ConfigurationError(why, servo.joint, servo.stiffness)
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
         """Of the joints that turn and bear the payload."""
-        q, body = random_poses(self.description, 32), RigidBody(self.description)
+        q, body = sample_poses(self.description, 32), RigidBody(self.description)
         bears = np.abs(body.with_payload(1.0).gravity(q) - body.gravity(q)).max(axis=0) > 1e-3
-        return tuple(i for i, joint in enumerate(self.description.movable) if bears[i] and joint.type != "prismatic")
+        return tuple(i for i, joint in enumerate(self.description.movable) if bears[i] and not joint.slides)
 
     @cached_property
     def _model(self) -> tuple[DroopModel, np.ndarray, np.ndarray]:
@@ -155,7 +162,7 @@ class DroopScale:
         known of servos and, last, of what is borne moves them, (r, u + 1), and of what friction holds back by chance, (r, c)."""
         model, unknowns, sd = self._model
         looks = [
-            Reading(one.pulses_us, one.sensor, 0.0, row, mass * one.loaded, side=one.side) for row, one in enumerate(readings)
+            Reading(one.pulses_us, one.sensor, 0.0, row, Weight(mass * one.loaded), one.side) for row, one in enumerate(readings)
         ]
         values, by_unknowns, by_chance = model.linearised(unknowns, looks)
         compliances = model.places("compliance")  # a load turns joints as much further as springs that are softer
@@ -232,3 +239,93 @@ class DroopScale:
 def stiffness_sd(servo: Servo) -> float:
     """How well a servo's K is known, as a share (one standard deviation)."""
     return STIFFNESS_SD if servo.stiffness_sd is None else max(servo.stiffness_sd / servo.stiffness, STIFFNESS_SD)
+
+
+# -- poses, and how many ---------------------------------------------------------------------------------------------------
+
+APART = 0.03
+"""How far some servo at least is turned from where it is in the other poses [rad]: four steps of a PCA9685."""
+
+CANDIDATES, NEAR = 400, 0.9
+"""Random poses that are looked at, and how far from the present one servos turn [rad]."""
+
+WITHIN_KG, MOST_POSES = 0.003, 40
+"""What a weighing is planned for (95 %), and how many poses a person is asked to read, twice each, at the most."""
+
+BORNE = 1.0, 0.5, 0.25, 0.1
+"""Shares of the heaviest payload that poses are to bear, the largest that finds some."""
+
+
+def poses(
+    scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near: np.ndarray, count: int, heaviest_kg: float
+) -> list[np.ndarray]:
+    """Pulses (n,) [us] of the poses that tell most, the best first; at most ``count``.
+
+    Args:
+        validator: of the arm without payload.
+        near: (n,) set-points now [rad or m]; joints that do not bear the payload stay there.
+        heaviest_kg: that may be in the tool: each pose and the way to it must be bearable with it.
+    """
+    servos, arm = scale.servos, scale.description
+    loaded = replace(validator, model=validator.model.with_payload(heaviest_kg))
+    some = drawn(arm, servos, scale.columns, np.random.default_rng(0), CANDIDATES, near, NEAR)
+    pulses = servos.quantise_us(servos.to_pulse_us(some))
+    _, slope, sd, _ = scale.linearised([Measurement(row, sensor, 0, True, 1.0) for row in pulses], scale.blind_kg)
+    lowest, found = least_height(arm, servos), list[np.ndarray]()
+    for row in np.argsort(-np.abs(slope) / sd):
+        there = servos.to_angle(pulses[row])
+        if (
+            abs(slope[row]) > 0.0
+            and all(np.abs(there - servos.to_angle(one)).max() > APART for one in found)
+            and passes(loaded, there)
+            and can_be_visited(near, there, scale.columns, loaded, loaded)
+            and float(loaded.model.forward_kinematics(there)[2]) > lowest
+        ):
+            found.append(pulses[row])
+        if len(found) == count:
+            break
+    return found
+
+
+def visits(where: Sequence[np.ndarray], sensor: Inclinometer) -> list[Measurement]:
+    """Visits to every pose without payload, then to every pose with it, each from the same side whenever it is visited."""
+    return [
+        Measurement(pulses, sensor, number, loaded, SIDES[number % 2])
+        for loaded in (False, True)
+        for number, pulses in enumerate(where)
+    ]
+
+
+class Plan(NamedTuple):
+    """Visits, first without payload, then with; half-width of the 95 % interval that they will give, and what they bear [kg]."""
+
+    visits: list[Measurement]
+    half_kg: float
+    borne_kg: float
+
+
+def plan(scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, near: np.ndarray, count: int = 0) -> Plan:
+    """Choose poses, as few as reach ``WITHIN_KG``, or as many as a person can be asked for; ``count``: so many.
+
+    Other arguments as for ``poses``.
+
+    Raises:
+        InputError: no pose near here bears a tenth of the heaviest payload, or what they promise says nothing.
+    """
+    heaviest, where = scale.heaviest_kg, []
+    for borne_kg in (share * heaviest for share in BORNE):
+        if where := poses(scale, validator, sensor, near, count or MOST_POSES, borne_kg):
+            break
+    none = f"no pose near this one can be held with {1e3 * borne_kg:.0f} g: start from home, or weigh less (--heaviest)"
+    refuse_if(not where, none, "pose", borne_kg)
+
+    def half_width(number: int) -> float:
+        return NORMAL_95 * scale.estimate(visits(where[:number], sensor), scale.blind_kg)[0].sd
+
+    few = range(2, len(where), 2) if not count else ()
+    count = next((number for number in few if half_width(number) <= WITHIN_KG), len(where))
+    half, blind = half_width(count), NORMAL_95 * scale.blind_kg
+    stiff = f"{count} poses tell the mass to ± {1e3 * half:.1f} g (95 %), which says nothing: such stiff servos hardly sag by"
+    more = "more --visits, or a heavier payload (--heaviest)"
+    refuse_if(half > blind, f"{stiff} {1e3 * heaviest:g} g; {more}", "payload", half, blind)
+    return Plan(visits(where[:count], sensor), half, borne_kg)
