@@ -36,6 +36,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "identification": {"seeds": (1,), "coverage_seeds": 5, "bettered": 200},
     "calibration": {"arms": 8, "moved": 1, "others": 2},
     "payload": {"seeds": 5},
+    "bus": {"poses": 3, "cycles": 600},
 }
 SLOW = {  # likewise, left out unless asked for
     "soak": {"minutes": 0.5},
