@@ -29,6 +29,28 @@ def what_enables(status: Mapping[str, str]) -> str:
     return "" if status.get("state") == State.ACTIVE.value else enable
 
 
+BY_ITSELF = {
+    "offline": "wait; where it stays so, check cable, power and port: the board is connected again by itself",
+    "enabling": "wait: the arm is being enabled",
+}
+BY_PHASE = {"executing": "wait, or picker stop", "streaming": "wait, or picker move --preempt"}
+"""State of the hardware, and phase of an enabled arm -> the next sensible command."""
+
+
+def next_command(hardware: Mapping[str, str], controller: Mapping[str, str]) -> str:
+    """The next sensible command, in words."""
+    by_state, by_phase = BY_ITSELF.get(hardware.get("state", "")), BY_PHASE.get(controller.get("phase", ""))
+    return by_state or what_enables(hardware) or by_phase or "picker home, picker move, or picker park before it is switched off"
+
+
+def first_command(hardware: Mapping[str, str], controller: Mapping[str, str]) -> str:
+    """Command to begin with on an arm that was just started, in words; empty as long as it is on the way there by itself."""
+    if hardware.get("state") == "idle" and hardware.get("problem"):  # it says what it waits for
+        return f"{what_enables(hardware)}, then picker home"
+    taken = hardware.get("commanded") == "true" and controller.get("phase") == "holding"
+    return "try picker home" if taken and not what_enables(hardware) else ""
+
+
 class Routine(str):
     """Remark on the way up or down, which is no warning."""
 

@@ -7,10 +7,10 @@ import signal
 from contextlib import suppress
 from dataclasses import fields
 
+from picker_dynamics.board.session import first_command
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.options import CHOICES, PAYLOAD_MAX_KG, Options
 from picker_dynamics.errors import LinkError
-from picker_dynamics.session.facts import first_command
 
 from . import options as shared
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from picker_dynamics.errors import RecordingError
 from picker_dynamics.robot.model import Array
-from picker_dynamics.session.hearing import Row
+from picker_dynamics.session.session import Row
 
 from .equipment import Equipment
 

@@ -312,7 +312,7 @@ class ScriptedArm:
         """Move the gripper's joint to ``at`` [rad or m], or until what it grips stops it; errors as ``move``."""
         self.known.require_gripper()
         with self._moves_alone() as session:
-            return self._begun(session, session.gripper_message(checked_number("at", at)), wait)
+            return self._begun(session, GoalData("grip", {"position": checked_number("at", at)}), wait)
 
     def home(self, *, wait: bool = True) -> Move:
         """Move to the home pose, of the servo map or of config/arms.yaml."""

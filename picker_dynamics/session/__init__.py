@@ -4,17 +4,4 @@ Imports ``board``, ``bus``, ``control``, ``controller``, ``dynamics``, ``executi
 ``trajectory``.
 """
 
-__all__ = [
-    "address",
-    "entry",
-    "facts",
-    "hearing",
-    "local",
-    "loop_thread",
-    "process",
-    "remote",
-    "report",
-    "running_arm",
-    "served",
-    "session",
-]
+__all__ = ["address", "entry", "local", "loop_thread", "process", "remote", "report", "running_arm", "served", "session"]

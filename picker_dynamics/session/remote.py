@@ -20,8 +20,7 @@ from picker_dynamics.errors import LinkError
 
 from .address import HOST, host_and_port, require_namespace, socket_path
 from .entry import error_of
-from .hearing import ANSWER_S
-from .session import BEAT_S, Session
+from .session import ANSWER_S, BEAT_S, Session
 
 STATE_S = 0.02
 """How often states come [s]."""

@@ -140,9 +140,8 @@ class RunningArm:
         )
 
     def _servo_board(self, open_port: Callable[[str, int], Port]) -> tuple[Hardware, Law]:
-        arm, servos, dynamics, hardware = self.description, self.servos, self.settings[DYNAMICS], self.settings[HARDWARE]
+        arm, servos, hardware, law = self.description, self.servos, self.settings[HARDWARE], self._compensator()
         assert servos is not None
-        dynamics.declare(*parameters.SERVO_DYNAMICS)
         hardware.declare(*parameters.SERVO_BOARD)
         model = ArmStateModel(self.model, servos.model, servos.rest, MODEL_STEP_S, arm.position_units)
         budget = ServoBudget(servos, ambient_c=hardware["ambient_c"], limit_c=hardware["temperature_limit_c"])
@@ -150,21 +149,25 @@ class RunningArm:
         session = HardwareSession(link, servos, model, budget, self.clock)
         session.port_comes = hardware["at_rest_pose"]  # a simulated board makes its port while this process starts
         self.connection = Connection(session, hardware["port"])
-        law = Compensator(self.model, servos, dynamics["compensation"], dynamics["fade_s"], dynamics["payload.transition_s"])
         return ServoBoard(session), ServoLaw(law)
 
     def _servo_bus(self, open_port: Callable[[str, int], Port]) -> tuple[Hardware, Law]:
-        servos, dynamics, hardware = self.servos, self.settings[DYNAMICS], self.settings[HARDWARE]
+        servos, hardware, law = self.servos, self.settings[HARDWARE], self._compensator()
         assert servos is not None
-        dynamics.declare(*parameters.SERVO_DYNAMICS)
         hardware.declare(*parameters.SERVO_BUS)
         dialect = DIALECTS[servos.bus or ""]
         patience_s = SIMULATED_PATIENCE_S if hardware["at_rest_pose"] else PATIENCE_S
         bus = FeetechBus(hardware["port"], hardware["baud"], dialect.sync_reads, self.clock, open_port, patience_s)
         session = BusSession(bus, dialect, servos, clock=self.clock)
         self.connection = Connection(session, hardware["port"])
-        law = Compensator(self.model, servos, dynamics["compensation"], dynamics["fade_s"], dynamics["payload.transition_s"])
         return BusServos(session), BusLaw(law)
+
+    def _compensator(self) -> Compensator:
+        dynamics = self.settings[DYNAMICS]
+        assert self.servos is not None
+        dynamics.declare(*parameters.SERVO_DYNAMICS)
+        how = (dynamics[name] for name in ("compensation", "fade_s", "payload.transition_s"))
+        return Compensator(self.model, self.servos, *how)
 
     def _torque_arm(self, arm: arms.Arm) -> tuple[Hardware, Law]:
         from picker_dynamics.sim.torque_plant import TorquePlant  # here, so that without MuJoCo it ends with one line
@@ -211,13 +214,13 @@ class RunningArm:
         )
 
     def _take_dynamics(self, names: set[str]) -> None:
-        law, mode = self.controller.law, self.settings[DYNAMICS]["compensation"] if "compensation" in names else ""
-        if mode and isinstance(law, ServoLaw):
-            law.require_mode(mode)
+        law, values = self.controller.law if "compensation" in names else None, self.settings[DYNAMICS]
+        if isinstance(law, ServoLaw):
+            law.require_mode(values["compensation"])
         if any(name.startswith("payload.") for name in names):
             self._take_payload()
-        if mode and isinstance(law, ServoLaw):
-            law.compensator.set_mode(mode)
+        if isinstance(law, ServoLaw):
+            law.compensator.set_mode(values["compensation"])
 
     def _take_payload(self) -> None:
         values = self.settings[DYNAMICS]

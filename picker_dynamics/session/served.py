@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from picker_dynamics.board.session import Routine
+from picker_dynamics.board.session import Routine, next_command
 from picker_dynamics.board.stamp_clock import clocks_apart_s
 from picker_dynamics.controller.parameters import CONTROLLER
 from picker_dynamics.controller.settings import Settings
@@ -25,7 +25,7 @@ from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot import arm_text
 from picker_dynamics.robot.model import checked_number
 
-from .facts import facts
+from .entry import OK, number_in
 from .report import Report
 from .running_arm import RunningArm
 
@@ -89,12 +89,28 @@ class ServedSession:
         return {"names": list(arm.joint_names), "units": list(arm.position_units), **plain}
 
     def facts(self) -> dict[str, Any]:
-        """Facts about the arm now (``facts``), and where joints and tip are and what that costs; SI units."""
-        arm, report, names = self._arm.description, self._report, self._arm.description.joint_names
-        said = report.hardware_status(), report.controller_status()
+        """Facts about the arm now: what is wrong and what to do next, where joints and tip are and what that costs; SI units."""
+        arm, parts, names = self._arm.description, self._report.entries, self._arm.description.joint_names
+        said = self._report.hardware_status(), self._report.controller_status()
         hardware, controller = ({**one.values, "message": one.message} for one in said)
-        found = {"arm": arm.name, **facts(hardware, controller, report.entries, names)}
-        found["payload_kg"] = self._arm.controller.payload.mass
+
+        def value(part: str, key: str) -> str | None:
+            return parts[part].values.get(key) if part in parts else None
+
+        found: dict[str, Any] = {
+            "arm": arm.name,
+            "hardware": {name: hardware[name] for name in ("state", "message")},
+            "controller": {name: controller[name] for name in ("phase", "message")},
+            "moved_by": controller["lease"],
+            "provenance": hardware["provenance"],
+            "next": next_command(hardware, controller),
+            "compensation": value("dynamics", "compensation"),
+            "supply_v": (number_in(value("hardware: supply", "measured_mv")) or 0.0) / 1000.0 or None,
+            "supply_a": number_in(value("hardware: supply", "ampere")),
+            "faults": [f"{name}: {one.message}" for name, one in parts.items() if one.level != OK],
+            "celsius": [number_in(value("hardware: temperature", f"celsius.{name}")) for name in names],
+            "payload_kg": self._arm.controller.payload.mass,
+        }
         state, limits = self._session.state, self._execution.limits
         if state is None:
             return found

@@ -2,8 +2,8 @@
 
 import pytest
 
+from picker_dynamics.board.session import first_command, next_command
 from picker_dynamics.commands.status import lines
-from picker_dynamics.session.facts import first_command, next_command
 
 
 @pytest.mark.parametrize(
