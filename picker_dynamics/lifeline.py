@@ -15,8 +15,11 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 PARENT = "PICKER_PARENT"
+
+ENDS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 LIMIT_S = 30.0
 """How long a child has to end by itself, longer than an arm takes to park; it is killed then [s]."""
@@ -25,6 +28,13 @@ LIMIT_S = 30.0
 def children() -> dict[str, str]:
     """Variables for the environment of a process that is to end with this one."""
     return {PARENT: str(os.getpid())}
+
+
+def hear_signals(hear: Callable[[int], object]) -> None:
+    """Have ``hear`` called with the number of each signal of ``ENDS``, instead of what Python does."""
+    for number in ENDS:
+        if signal.getsignal(number) is not signal.SIG_IGN or number != signal.SIGHUP:  # ignored: started under nohup
+            signal.signal(number, lambda received, _frame: hear(received))
 
 
 def command_prefix() -> str:

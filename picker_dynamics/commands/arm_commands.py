@@ -29,7 +29,7 @@ def add_parser(commands) -> None:
     for name, (act, text) in acts.items():
         made[name] = commands.add_parser(name, help=text)
         shared.add(made[name], "--namespace", "--host")
-        made[name].set_defaults(run=run, act=act)
+        made[name].set_defaults(act=act)
         if act in (_move, _to_pose, _jog):
             seconds = shared.number(0.0, 600.0)
             made[name].add_argument("--duration", type=seconds, default=0.0, metavar="S", help="at least this long")

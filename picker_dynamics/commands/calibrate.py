@@ -43,7 +43,6 @@ def add_parser(commands) -> None:
     shared.add(one, "--seed", help="of the random poses; with --simulated also of hidden errors and noise")
     shared.add(one, "--plant-error", default=0.15, help="simulated: bound of the hidden errors")
     shared.add(one, "--json", help="print the report as JSON; what happens goes to standard error")
-    one.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace, *, ask=None) -> int:
@@ -81,8 +80,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     )
     person.tell(f"Every answer is kept in {session.path}; back takes the last one back, Ctrl-C ends.", "hint")
     try:
-        with terminal.interruptible():
-            estimate = guided.run_steps(context, estimate, options.step or ())
+        estimate = guided.run_steps(context, estimate, options.step or ())
     except LeaveError as error:
         person.tell(f"{error}", "warning")
         return 0

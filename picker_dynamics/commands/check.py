@@ -14,7 +14,6 @@ def add_parser(commands) -> None:
     check.add_argument("--strict", action="store_true", help="lint findings are errors")
     check.add_argument("--samples", type=shared.whole(1, 1_000_000), default=1000)
     shared.add(check, "--seed", "--json")
-    check.set_defaults(run=run)
 
 
 def run(options) -> int:

@@ -37,7 +37,7 @@ COMMANDS = {
     "compare": ("compare",),
     "identify": ("identify",),
 }
-"""Modules with ``add_parser``, in the order of the help, and the commands in them: one is loaded without the others."""
+"""Modules with ``add_parser`` and ``run`` in the order of the help, and their commands: one is loaded without the others."""
 
 UNITS = "|".join(map(re.escape, ANGLE | LENGTH | MASS))
 VALUE = re.compile(rf"(?!-(\d+|\d*\.\d+)$)-[\d.,]*\d[\d.,]*(e[-+]?\d+)?({UNITS})?", re.IGNORECASE)
@@ -105,7 +105,10 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"picker_dynamics {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in [name for name, has in COMMANDS.items() if command in has] or COMMANDS:
-        import_module(f"{__package__}.{module}").add_parser(commands)
+        loaded = import_module(f"{__package__}.{module}")
+        loaded.add_parser(commands)
+        for name in COMMANDS[module]:
+            commands.choices[name].set_defaults(run=loaded.run)
     return top
 
 

@@ -29,7 +29,6 @@ def add_parser(commands) -> None:
     poses = "random poses at which the simulated arm holds (default 10); 0: none, only the numbers"
     one.add_argument("--poses", type=shared.whole(0, 1_000_000), default=10, help=poses)
     shared.add(one, "--json")
-    one.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

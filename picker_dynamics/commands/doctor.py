@@ -21,7 +21,7 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.robot import servo_arm
 
 from . import options as shared
-from .terminal import INTERRUPTED, agreed, interruptible
+from .terminal import INTERRUPTED, agreed
 
 NOT_CONFORMING = 15
 """Exit code: the board answers, but a check failed, or it was flashed for another arm."""
@@ -39,7 +39,6 @@ def add_parser(commands) -> None:
     doctor.add_argument("--yes", action="store_true", help="do not ask before something moves")
     doctor.add_argument("--check", action="append", metavar="NAME", help="make only this check; may be repeated")
     shared.add(doctor, "--json", help="print JSON; what happens goes to standard error")
-    doctor.set_defaults(run=run)
 
 
 def run(options, *, ask=None) -> int:
@@ -63,7 +62,7 @@ def run(options, *, ask=None) -> int:
 
     _, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
     checks = tuple(map(named, options.check)) if options.check else CHECKS
-    with interruptible(), closing(Link(options.port, baud=options.baud, joint_names=servos.joint_names)) as link:
+    with closing(Link(options.port, baud=options.baud, joint_names=servos.joint_names)) as link:
         session = DoctorSession(link, servos, options.motion)
         session.watch(WATCH_S)
         report = {**findings(session), "checks": [], "left_as_found": None, "interrupted": False}

@@ -42,10 +42,9 @@ def add_parser(commands) -> None:
     """Register ``drive``."""
     parser = commands.add_parser("drive", help="drive the arm by the keyboard, in bounded steps")
     shared.add(parser, "--namespace", "--host")
-    parser.set_defaults(run=drive)
 
 
-def drive(options, make_seat: Callable[..., Seat] | None = None) -> int:
+def run(options, make_seat: Callable[..., Seat] | None = None) -> int:
     """Have a person drive the arm that runs until q, Ctrl-C or Ctrl-D; returns the exit code."""
     with keyboard.keyboard() as pressed, shared.client(options) as client:
         arm = shared.equipment(client)

@@ -10,8 +10,7 @@ from picker_dynamics.errors import LinkError
 
 def add_parser(commands) -> None:
     """Register ``find-port``."""
-    parser = commands.add_parser("find-port", help="which serial port the board is on: unplug it when asked, press Enter")
-    parser.set_defaults(run=run)
+    commands.add_parser("find-port", help="which serial port the board is on: unplug it when asked, press Enter")
 
 
 def run(_options) -> int:

@@ -25,18 +25,21 @@ def add_parser(commands) -> None:
         shared.add(one, "--urdf", "--servos", "--servo-overlay")
     where = "where to write it, - for the terminal (default: firmware/picker_firmware/arm_config.h)"
     header.add_argument("--output", default="", metavar="FILE", help=where)
-    header.set_defaults(run=run_header)
     build.add_argument("--backend", default="pca9685", choices=BACKENDS, help="what makes the pulses (default pca9685)")
     shared.add(build, "--baud")
     build.add_argument("--out", default=None, metavar="FOLDER", help="where to build (default: a folder of build/firmware)")
-    build.set_defaults(run=run_build)
 
 
-def run_header(options) -> int:
-    """Write the header."""
+def run(options) -> int:
+    """Write the header, or compile the firmware; returns the exit code."""
+    from picker_dynamics.board.firmware import toolchain
     from picker_dynamics.board.firmware.header import header_text
 
     arm, servos = _arm(options)
+    if options.verb == "build":
+        elf = toolchain.build(servos, arm, options.backend, options.out, baud=options.baud)
+        print(elf.with_suffix(".hex"))
+        return 0
     sources = (Path(getattr(options, name)).name or usual for name, usual in FILES.items())
     text = header_text(servos, arm, list(filter(None, sources)))
     if options.output == "-":
@@ -45,16 +48,6 @@ def run_header(options) -> int:
     path = Path(options.output or resource("firmware/picker_firmware/picker_firmware.ino").with_name("arm_config.h"))
     path.write_text(text, encoding="utf-8")
     print(f"{path}: {servos.n} joints of {arm.name}")
-    return 0
-
-
-def run_build(options) -> int:
-    """Compile the firmware."""
-    from picker_dynamics.board.firmware import toolchain
-
-    arm, servos = _arm(options)
-    elf = toolchain.build(servos, arm, options.backend, options.out, baud=options.baud)
-    print(elf.with_suffix(".hex"))
     return 0
 
 

@@ -73,7 +73,6 @@ def add_parser(commands) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    one.set_defaults(run=run)
     verbs = one.add_subparsers(dest="verb", required=True, metavar="WHAT")
     for name, (text, written, arguments) in VERBS.items():
         verb = verbs.add_parser(name, help=text, description=f"{text}; docs/identification.md")
@@ -91,10 +90,10 @@ def run(options) -> int:
         PickerError: an option, file or recording that cannot be used.
     """
     try:
-        from . import identify_servo, identify_verbs
+        from . import identify_verbs
     except MissingDependencyError:
         raise
     except ImportError as error:
         what = f'{error.name} is not installed; identification needs it: pip install "picker_dynamics[demo]"'
         raise MissingDependencyError(what, subject=error.name) from error
-    return {**identify_verbs.VERBS, "servo": identify_servo.servo}[options.verb](options)
+    return identify_verbs.VERBS[options.verb](options)

@@ -55,7 +55,6 @@ def add_parser(commands) -> None:
     parser.add_argument(
         "--from", dest="source", default="", metavar="FILE", help="answers as YAML (docs/your_arm.md); asks nothing"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options) -> int:

@@ -33,7 +33,7 @@ def add_parser(commands) -> None:
         command.add_argument("--lift-mm", type=length, default=30.0, help="how far straight up afterwards (default 30)")
         command.add_argument("--open", **posture, help="the gripper's joint (sliding: mm)")
         shared.add(command, "--check", "--namespace", "--host")
-        command.set_defaults(run=run, listen=False, wait=0.0)
+        command.set_defaults(listen=False, wait=0.0)
     pick.add_argument("--close", **posture, help="the gripper's joint (sliding: mm)")
     pick.add_argument("--mass-g", type=shared.number(0.0, 5000.0), default=25.0, help="of what is picked (default 25)")
     pick.add_argument("--approach-mm", type=length, default=40.0, help="straight way in (default 40)")

@@ -9,9 +9,8 @@ import numpy as np
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.recording.messages import missing
 from picker_dynamics.recording.reader import ArmRecording, Bounds, Series, read, tracking_error, with_gaps
-from picker_dynamics.robot import arm_text, arms
 from picker_dynamics.robot.units import told_in
-from picker_dynamics.scripting.equipment import Equipment, equipment
+from picker_dynamics.scripting.equipment import recorded_arm
 
 from . import options as shared
 
@@ -27,10 +26,9 @@ def add_parser(commands) -> None:
     shared.add(parser, "--arm", help="an arm of config/arms.yaml (default: as recorded)")
     shared.add(parser, "--urdf", help="URDF of the arm")
     shared.add(parser, "--servos", help="servo map")
-    parser.set_defaults(run=plot)
 
 
-def plot(options) -> int:
+def run(options) -> int:
     """Draw; returns the exit code.
 
     Raises:
@@ -97,10 +95,7 @@ def limits_of(recorded: ArmRecording, arm: str = "", servos: str = "") -> Bounds
     Raises:
         ConfigurationError, DescriptionError: the arm that was asked for does not exist, or has other joints.
     """
-    if recorded.told and not (arm or servos):
-        known = Equipment(*arm_text.read(recorded.told))
-    else:
-        known = equipment(arm or (recorded.arm if recorded.arm in arms.names() else arms.DEFAULT), servos)
+    known = recorded_arm(recorded, arm, servos)
     described, limits = known.description, known.limits
     names, other = recorded.joint_names, ", ".join(described.joint_names)
     if set(described.joint_names) != set(names):

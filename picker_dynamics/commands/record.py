@@ -26,7 +26,6 @@ def add_parser(commands) -> None:
     seconds = shared.number(0.001, 1e6)
     parser.add_argument("--duration", type=seconds, default=1e6, metavar="S", help="end by itself after that long")
     shared.add(parser, "--namespace", "--host")
-    parser.set_defaults(run=run)
 
 
 def run(options) -> int:

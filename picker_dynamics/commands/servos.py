@@ -24,7 +24,7 @@ def add_parser(commands) -> None:
     """Register ``servos``."""
     servos = commands.add_parser("servos", help="servos on a bus: scan, set-id, health, unlock; nothing moves")
     verbs = servos.add_subparsers(required=True, metavar="VERB")
-    for verb, text, run in (
+    for verb, text, act in (
         ("scan", "which servos answer, at any speed", scan),
         ("set-id", "give the one servo that is connected its id, and what the servo map says besides", set_id),
         ("health", "each servo of an arm against its servo map: set-up, faults, volts, degrees, lost replies", health),
@@ -33,13 +33,18 @@ def add_parser(commands) -> None:
         one = verbs.add_parser(verb, help=text)
         shared.add(one, "--port", required=True, default=None)
         one.add_argument("--bus", default="sts", choices=sorted(DIALECTS), help="their dialect (default sts)")
-        one.set_defaults(run=run)
+        one.set_defaults(act=act)
         if verb in ("set-id", "health"):
             shared.add(one, "--arm", "--urdf", "--servos", "--servo-overlay")
         if verb == "set-id":
             one.add_argument("joint", help="its joint in the servo map, or a number from 1 to 253")
         if verb == "health":
             one.add_argument("--report", metavar="FILE", help="also write all that was read, as JSON")
+
+
+def run(options) -> int:
+    """Carry out the verb; returns the exit code."""
+    return options.act(options)
 
 
 def _found(options) -> tuple[FeetechBus, dict[int, dict[str, int]]]:

@@ -22,7 +22,6 @@ def add_parser(commands) -> None:
     parser = commands.add_parser("status", help="where the arm is, what it costs, what is wrong, what to do next")
     shared.add(parser, "--namespace", "--host", "--json")
     parser.add_argument("--watch", action="store_true", help="keep it on the screen until Ctrl-C")
-    parser.set_defaults(run=run)
 
 
 def run(options) -> int:

@@ -7,8 +7,8 @@ from picker_dynamics.scripting import taught
 from picker_dynamics.scripting.steps import Pause
 from picker_dynamics.scripting.taught import SPEEDS, TaughtFile
 
+from . import drive
 from . import options as shared
-from .drive import Seat, drive
 
 KEPT, PAUSE_S = {"m": "pose", "k": "grip", "w": "pause"}, 1.0
 """Keys that add a step, and which; how long a pause is [s]."""
@@ -18,14 +18,12 @@ def add_parser(commands) -> None:
     """Register ``teach`` and ``replay``."""
     teach = commands.add_parser("teach", help="drive the arm and keep poses, grips and pauses as NAME.yaml")
     teach.add_argument("name", metavar="NAME", help="motion name; an existing file is extended")
-    teach.set_defaults(run=run_teach)
     replay = commands.add_parser("replay", help="make a taught motion, or that of a recording, again")
     replay.add_argument("name", metavar="NAME", help="motion name, or FILE.mcap")
     replay.add_argument("--loop", type=shared.whole(1, 1000), default=1, metavar="N", help="repeat N times")
     replay.add_argument("--speed", type=shared.number(*SPEEDS), default=1.0, metavar="S", help="speed factor; limits are kept")
     replay.add_argument("--from", dest="first", default="1", metavar="STEP", help="begin with this step, by number or name")
     shared.add(replay, "--check")
-    replay.set_defaults(run=run_replay)
     for command in (teach, replay):
         shared.add(command, "--namespace", "--host")
 
@@ -33,17 +31,19 @@ def add_parser(commands) -> None:
 # -- teach -------------------------------------------------------------------------------------------------------------------
 
 
-def run_teach(options) -> int:
-    """Teach until q; returns the exit code."""
-    code = drive(options, lambda client, arm: TeachSeat(client, arm, options.name))
+def run(options) -> int:
+    """Teach until q, or make a motion again; returns the exit code."""
+    if options.command == "replay":
+        return _replay(options)
+    code = drive.run(options, lambda client, arm: TeachSeat(client, arm, options.name))
     print(f"picker replay {options.name}" if taught.path_of(options.name).exists() else "nothing was taught")
     return code
 
 
-class TeachSeat(Seat):
+class TeachSeat(drive.Seat):
     """A driver's seat with keys that keep things."""
 
-    help = f"{Seat.help}\n    m, k, w       keep this pose, the gripper's alone, a pause of a second"
+    help = f"{drive.Seat.help}\n    m, k, w       keep this pose, the gripper's alone, a pause of a second"
 
     def __init__(self, client, arm, name: str):
         super().__init__(client, arm)
@@ -83,7 +83,7 @@ class Shown:
             print(f"step {leg.number}: {leg.name}{f', {leg.plan.duration:.1f} s' if leg.moves else ''}", flush=True)
 
 
-def run_replay(options) -> int:
+def _replay(options) -> int:
     """Check all of it, make it, tell how far it is; returns the exit code."""
     tell, client = Shown(), shared.client(options)
     with shared.scripted(client) as arm:

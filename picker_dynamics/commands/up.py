@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 from contextlib import suppress
 from dataclasses import fields
 
@@ -11,6 +10,7 @@ from picker_dynamics.board.session import first_command
 from picker_dynamics.bringup import bringup
 from picker_dynamics.bringup.options import CHOICES, PAYLOAD_MAX_KG, Options
 from picker_dynamics.errors import LinkError
+from picker_dynamics.lifeline import hear_signals
 
 from . import options as shared
 
@@ -49,7 +49,6 @@ def add_parser(commands) -> None:
         up.add_argument(flag, default="", help=text)
     for flag, text in SWITCHES.items():
         up.add_argument(flag, action="store_true", help=text)
-    up.set_defaults(run=run)
 
 
 def run(options) -> int:
@@ -60,7 +59,7 @@ def run(options) -> int:
 
     stop, runners, ready = list[int](), list[GraphRunner](), ""
 
-    def hear(received, _frame) -> None:
+    def hear(received: int) -> None:
         stop.append(received)
         if len(stop) > 1:
             for runner in runners:
@@ -78,11 +77,7 @@ def run(options) -> int:
                     print(f"ready: {re.sub(r'picker [a-z]+', here, ready)}", flush=True)
         return bool(stop)
 
-    ends = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as it is under nohup
-        ends.append(signal.SIGHUP)
-    for number in ends:
-        signal.signal(number, hear)
+    hear_signals(hear)
     chosen = {one.name: getattr(options, one.name) for one in fields(Options) if hasattr(options, one.name)}
     wanted = Options(hardware="serial" if options.port else "sim", **chosen)
     address.require_free(wanted.namespace)

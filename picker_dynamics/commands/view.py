@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import webbrowser
 from contextlib import nullcontext
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from picker_dynamics.errors import ConfigurationError, LinkError
-from picker_dynamics.lifeline import end_with_parent
+from picker_dynamics.lifeline import end_with_parent, hear_signals
 
 from . import options as shared
 
@@ -37,7 +36,6 @@ def add_parser(commands) -> None:
     parser.add_argument("--token", default="", help="access token (default: a random one for each start)")
     shared.add(parser, "--wait")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    parser.set_defaults(run=run)
 
 
 def run(options) -> int:
@@ -48,8 +46,7 @@ def run(options) -> int:
     require_page()  # before anybody waits for a graph
     stop: list[int] = []
     view: Any
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda received, _frame: stop.append(received))
+    hear_signals(stop.append)
     end_with_parent()
     if options.recording:
         from picker_dynamics.scripting.view.recording import open_recording

@@ -41,7 +41,6 @@ def add_parser(commands) -> None:
     one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden numbers")
     held = "what the simulated tool holds, at most what the poses bear (default 25)"
     one.add_argument("--grams", **grams, default=25.0, help=held)
-    one.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -25,12 +25,11 @@ from picker_dynamics.session.address import Claim
 from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 
-from .diagnostics import array
 from .dynamics import Dynamics
 from .hardware import Hardware
 from .hardware_node import HardwareNode
 from .node_parameters import settings_of, take_settings
-from .runtime import LATCHED, made, own_arguments, ros_process
+from .runtime import LATCHED, array, made, node_arguments, ros_process
 from .trajectory_controller import TrajectoryController
 
 LAST_WORDS_S = 0.3
@@ -79,7 +78,7 @@ class ArmProcess:
     def _offer_interfaces(self, controller: TrajectoryController) -> None:
         """Offer actions and ``controller_state`` where their types are installed."""
         try:
-            from .control_interfaces import ControlInterfaces
+            from .actions import ControlInterfaces
         except ModuleNotFoundError as missing:
             if not (missing.name or "").startswith("control_msgs"):
                 raise
@@ -93,7 +92,7 @@ class ArmProcess:
         settings: dict[str, Settings] = {}
         for part in (parameters.HARDWARE,) if alone else parameters.PARTS:
             lifecycle = part == parameters.HARDWARE and (alone or settings[parameters.CONTROLLER]["control"] == "servo")
-            node = self.nodes[part] = made(HardwareNode if lifecycle else partial(_node, part))
+            node = self.nodes[part] = made(HardwareNode if lifecycle else lambda part=part: Node(**node_arguments(part)))
             self._claim = self._claim or Claim(node.get_namespace())
             settings[part] = settings_of(node, part)
             settings[part].declare(*([parameters.CONTROL] if part == parameters.CONTROLLER else []))
@@ -181,10 +180,6 @@ class ArmProcess:
             node.destroy_node()
         if self._claim is not None:
             self._claim.close()
-
-
-def _node(name: str) -> Node:
-    return Node(name, cli_args=own_arguments(name), automatically_declare_parameters_from_overrides=True)
 
 
 def main(args=None, alone: bool = False) -> int:

@@ -21,9 +21,8 @@ from picker_dynamics.errors import PickerError
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.session.running_arm import RunningArm
 
-from .diagnostics import name_of
 from .node_parameters import settings_of, take_settings
-from .runtime import LATCHED, LATEST, hear_stream, is_heard, joint_state, own_arguments, run, stamp_clock, to_stamp
+from .runtime import LATCHED, LATEST, hear_stream, is_heard, joint_state, name_of, node_arguments, run, stamp_clock, to_stamp
 
 
 class Dynamics:
@@ -68,7 +67,7 @@ class DynamicsAlone(Node):
     """
 
     def __init__(self) -> None:
-        super().__init__("dynamics", cli_args=own_arguments("dynamics"), automatically_declare_parameters_from_overrides=True)
+        super().__init__(**node_arguments("dynamics"))
         settings = settings_of(self, parameters.DYNAMICS)
         known = load_arm(settings)
         settings.declare(*parameters.PAYLOAD)

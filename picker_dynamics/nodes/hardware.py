@@ -1,4 +1,6 @@
-"""``hardware``: joint states, status, held pose and supply of an arm's outputs as topics, and others' description of the arm."""
+"""``hardware``: joint states, status, held pose and supply of an arm's outputs as topics, others' description of the arm, and the
+services stop, relax, reset, enable, adopt and accept_board; what was asked before a stop cannot undo it.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
+from std_srvs.srv import SetBool, Trigger
 
 from picker_dynamics.board.hardware_session import HardwareSession
 from picker_dynamics.board.session import Routine, State
@@ -20,10 +25,9 @@ from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.session.entry import OK
 from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
+from picker_dynamics.session.served import STOPS, ServedSession
 
-from .diagnostics import message_of, name_of
-from .hardware_services import HardwareServices
-from .runtime import LATCHED, LATEST, hear_stream, is_heard, joint_state, seconds, stamp_clock
+from .runtime import LATCHED, LATEST, hear_stream, is_heard, joint_state, message_of, name_of, seconds, stamp_clock, steady_timer
 
 SAME_SOURCE = 5e-4
 """Shares of the supply's source that are published as one."""
@@ -38,8 +42,25 @@ LOGGED = "state", "problem", "epoch", "stop_latched", "reset_needed"
 """Fields of ``hardware/status`` whose changes are logged."""
 
 
+SETTLE_PERIOD_S = 0.02
+"""How often one looks whether a stop is to be answered, while one is not [s]."""
+
+SERVICES: dict[str, tuple[Any, str, dict[str, Any]]] = {
+    "emergency_stop": (SetBool, "stop", {}),
+    "relax": (Trigger, "relax", {}),
+    "reset": (Trigger, "reset", {}),
+    "enable": (SetBool, "enable", {"at_rest_pose": True}),
+    "adopt": (Trigger, "enable", {"at_rest_pose": False}),
+    "accept_board": (Trigger, "accept_board", {}),
+}
+"""Service -> its type, and the call of the session that it makes, with arguments."""
+
+
 class Hardware:
-    """Shell of an arm's outputs on ``node``; ``wake`` wakes the executor, from any thread."""
+    """Shell of an arm's outputs on ``node``; ``wake`` wakes the executor, from any thread.
+
+    A stop acts at once, and is answered when what was asked before can undo it no more.
+    """
 
     def __init__(self, node, arm: RunningArm, report: Report, wake: Callable[[], None]):
         self.node, self.running, self.report, self.session, self.outputs = node, arm, report, arm.session, arm.outputs
@@ -60,7 +81,13 @@ class Hardware:
             hear_stream(node, String, topic, self._on_description, LATCHED, DESCRIPTION_BYTES, refuse)
         if arm.controller.passive:
             hear_stream(node, JointState, "joint_commands", self._on_command, LATEST)
-        self.services = HardwareServices(node, arm, report, wake, self.publish_status)
+        self._wake, self._served, self._answers = wake, ServedSession(arm, report), list[Future]()
+        self.session.settles = False
+        self._settling = steady_timer(node, SETTLE_PERIOD_S, self._settle)
+        self._settling.cancel()
+        group = ReentrantCallbackGroup()
+        for name, (kind, call, how) in SERVICES.items():
+            node.create_service(kind, name, self._answering(call, how), callback_group=group)
         self.session.subscribe(self.on_cycle)
         self.publish_status()
 
@@ -100,11 +127,49 @@ class Hardware:
         except PickerError as error:
             self._complain(f"command ignored: {error}")
 
+    # -- services ------------------------------------------------------------------------------------------
+
+    def _answering(self, call: str, how: dict[str, Any]) -> Callable[..., Any]:
+        """Make what answers a service."""
+
+        async def answer(request, response):
+            settled = Future() if call in STOPS else None
+            with self.session.turn:
+                try:
+                    response.success, response.message = True, self._carry_out(call, how, getattr(request, "data", True))
+                    self._answers += [settled] if settled else []
+                except PickerError as error:
+                    response.success, response.message, settled = False, str(error), None
+                self.publish_status()
+            if settled is not None:
+                await settled
+            return response
+
+        return answer
+
+    def _carry_out(self, call: str, how: dict[str, Any], wanted: bool) -> str:
+        if not wanted and call == "stop":
+            raise PickerError("emergency_stop only latches; call reset to clear it")
+        return str(self._served.carry_out(call, how) if wanted else self._served.disable())
+
+    def _settle(self) -> None:
+        """Answer stops where it is time."""
+        with self.session.turn:
+            if not self.session.gate.settle(self.running.clock.now()):
+                return
+            self.publish_status()
+        self._settling.cancel()
+        answers, self._answers = self._answers, []
+        for settled in answers:
+            settled.set_result(None)
+
     # -- out -----------------------------------------------------------------------------------------------
 
     def on_cycle(self, cycle: Cycle) -> None:
-        """Publish what the hardware says; called by the control loop."""
-        self.services.on_cycle(cycle)
+        """Publish what the hardware says, have the executor look when the gate opens; called by the control loop."""
+        if self.session.gate.settling and self._settling.is_canceled():
+            self._settling.reset()
+            self._wake()
         source, now_s, state = self.running.controller.hardware.source, cycle.now_s, cycle.state
         if abs(source - self._source) > SAME_SOURCE:
             self._source = source

@@ -11,7 +11,7 @@ from picker_dynamics.controller import parameters
 from picker_dynamics.errors import PickerError
 from picker_dynamics.session.running_arm import RunningArm
 
-from .runtime import RCLError, own_arguments
+from .runtime import RCLError, node_arguments
 
 
 def transition(method):
@@ -43,7 +43,7 @@ class HardwareNode(LifecycleNode):
     arm: RunningArm
 
     def __init__(self) -> None:
-        super().__init__("hardware", cli_args=own_arguments("hardware"), automatically_declare_parameters_from_overrides=True)
+        super().__init__(**node_arguments("hardware"))
         self.lifecycle = "unconfigured"
         for service in self.services:
             if service.srv_type is ChangeState:

@@ -25,7 +25,7 @@ from picker_dynamics.robot.picker_shape import read_shape
 
 from .node_parameters import settings_of, take_settings
 from .region import region_of
-from .runtime import LATCHED, LATEST, frame_prefix, own_arguments, payload_in, run
+from .runtime import LATCHED, LATEST, frame_prefix, node_arguments, payload_in, run
 from .shapes import ghost, region_markers, scene_markers, torque_markers
 
 STALE_S = 0.5
@@ -45,7 +45,7 @@ class Markers(Node):
     """
 
     def __init__(self):
-        super().__init__("markers", cli_args=own_arguments("markers"), automatically_declare_parameters_from_overrides=True)
+        super().__init__(**node_arguments("markers"))
         settings = settings_of(self, "markers")
         known = load_arm(settings)
         settings.declare(RATE, Setting("scene", "", SCENE_TEXT, fixed=True))

@@ -31,8 +31,7 @@ from picker_dynamics.robot.kinematic_tree import Pose
 from picker_dynamics.robot.sighting import FIXED, MAX_AGE_S, Camera, Sighting
 from picker_dynamics.session.entry import ERROR, OK, about_error, entry
 
-from .diagnostics import message_of, name_of
-from .runtime import OUTCOMES, frame_prefix, made, seconds
+from .runtime import OUTCOMES, frame_prefix, made, message_of, name_of, seconds
 from .shapes import rotation_of
 from .transport import prepare_transport, start_ros
 

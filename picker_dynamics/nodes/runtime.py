@@ -1,15 +1,16 @@
-"""Runtime of a node: quality of service, stamps, bounded messages; clean signals, one last word, exit codes."""
+"""Runtime of a node: quality of service, stamps, bounded messages, diagnostics; clean signals, one last word, exit codes."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -21,8 +22,10 @@ from sensor_msgs.msg import JointState
 from picker_dynamics.board.clock import SYSTEM_CLOCK
 from picker_dynamics.board.clock import Clock as SteadyClock
 from picker_dynamics.board.stamp_clock import StampClock
-from picker_dynamics.errors import ConfigurationError, InputError, PickerError
+from picker_dynamics.errors import NAME_MAX, ConfigurationError, InputError, PickerError, shown
+from picker_dynamics.lifeline import ENDS, end_with_parent, hear_signals
 from picker_dynamics.session import process
+from picker_dynamics.session.entry import Entry
 
 from .transport import prepare_transport, start_ros
 
@@ -133,6 +136,36 @@ def hear_stream(
     node.create_subscription(kind, topic, take, qos, raw=True)
 
 
+# -- diagnostics ---------------------------------------------------------------------------------------------
+
+
+def sender_in(header) -> str:
+    """Sender that a message names in its ``frame_id``, cut: it comes back in texts and statuses."""
+    return shown(header.frame_id, NAME_MAX)
+
+
+def message_of(entry: Entry, name: str) -> DiagnosticStatus:
+    """An entry as a message, under the ``name`` of its node instead of its part's."""
+    part, colon, rest = entry.name.partition(":")
+    pairs = [KeyValue(key=key, value=value) for key, value in entry.values.items()]
+    full = f"{name}{colon}{rest}" if part else name
+    return DiagnosticStatus(
+        level=bytes([entry.level]), name=full, message=entry.message, hardware_id=entry.hardware_id, values=pairs
+    )
+
+
+def name_of(node) -> str:
+    """A node's name for its entries: fully qualified, without the leading slash."""
+    return node.get_fully_qualified_name().lstrip("/")
+
+
+def array(node, entries: Iterable[Entry]) -> DiagnosticArray:
+    """Array of the entries of ``node`` for ``/diagnostics``."""
+    message = DiagnosticArray(status=[message_of(entry, name_of(node)) for entry in entries])
+    message.header.stamp = node.get_clock().now().to_msg()
+    return message
+
+
 # -- the process ---------------------------------------------------------------------------------------------
 
 
@@ -141,12 +174,15 @@ def frame_prefix(namespace: str) -> str:
     return f"{namespace.strip('/')}/" if namespace.strip("/") else ""
 
 
-def own_arguments(node: str) -> list[str]:
-    """Parameters that the command line gives to ``node`` as ``-p NODE:NAME:=VALUE``: ROS forgets them in a namespace."""
+def node_arguments(node: str) -> dict[str, Any]:
+    """Arguments of a Node of that name, with what the command line gives it as ``-p NODE:NAME:=VALUE``: ROS forgets that in a
+    namespace.
+    """
     head = f"{node}:"
     given = [word for flag, word in pairwise(sys.argv) if flag in ("-p", "--param") and word.startswith(head)]
     own = [word.removeprefix(head) for word in given if not word.startswith(f"{head}=")]
-    return ["--ros-args", *(word for one in own for word in ("-p", one))]
+    words = ["--ros-args", *(word for one in own for word in ("-p", one))]
+    return {"node_name": node, "cli_args": words, "automatically_declare_parameters_from_overrides": True}
 
 
 def steady_timer(node, period_s: float, callback: Callable[[], None]):
@@ -163,14 +199,15 @@ def listen(args, stop: list[int]) -> None:
         ConfigurationError: environment or arguments with which ROS does not start.
     """
     prepare_transport()
-    process.hear_signals(stop)
+    hear_signals(stop.append)
+    end_with_parent()
     start_ros(args)
 
 
 def shutdown_ros() -> None:
     """Shut ROS down; a signal that comes while Python winds up would look like a crash."""
     rclpy.try_shutdown()
-    for number in process.ENDS:
+    for number in ENDS:
         signal.signal(number, signal.SIG_IGN)
 
 

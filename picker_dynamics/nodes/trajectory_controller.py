@@ -25,7 +25,6 @@ from picker_dynamics.session.report import Report
 from picker_dynamics.session.running_arm import RunningArm
 from picker_dynamics.session.served import require_fresh
 
-from .diagnostics import message_of, name_of, sender_in
 from .goal_messages import goal_from, is_gripper_command, start_in
 from .runtime import (
     LATCHED,
@@ -35,8 +34,11 @@ from .runtime import (
     REQUESTS,
     hear_stream,
     is_heard,
+    message_of,
+    name_of,
     number_of,
     seconds,
+    sender_in,
     stamp_clock,
     steady_timer,
     to_stamp,

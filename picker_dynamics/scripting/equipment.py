@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from picker_dynamics.errors import InputError
+from picker_dynamics.robot import arm_text, description, servo_arm
 from picker_dynamics.robot import arms as registry
-from picker_dynamics.robot import description, servo_arm
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.arms import Arm as TorqueArm
 from picker_dynamics.robot.description import ArmDescription
@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
     from picker_dynamics.dynamics.rigid_body import RigidBody
     from picker_dynamics.execution.checks import Check, TorqueLimits
     from picker_dynamics.execution.validator import MotionValidator
+    from picker_dynamics.recording.reader import ArmRecording
 
 
 MODELS = 8
@@ -166,6 +167,13 @@ def equipment(
     else:
         known = Equipment(*servo_arm.load(arm, servos, overlay))
     return known if scene is None else replace(known, scene=read_scene(scene, known.description.root) if scene else {})
+
+
+def recorded_arm(recording: ArmRecording, arm: str | Path = "", servos: str | Path = "") -> Equipment:
+    """The arm of a recording: as it tells, or the one that is named, or that has its name; else the picker."""
+    if recording.told and not (arm or servos):
+        return Equipment(*arm_text.read(recording.told))
+    return equipment(arm or (recording.arm if recording.arm in registry.names() else registry.DEFAULT), servos)
 
 
 def rigid_body(arm: str | Path = "") -> RigidBody:

@@ -23,15 +23,13 @@ from picker_dynamics.controller.settings import Settings
 from picker_dynamics.errors import ConfigurationError, InputError, PickerError
 from picker_dynamics.execution.events import Event
 from picker_dynamics.files.formats import parse_json, read_yaml
-from picker_dynamics.lifeline import LIMIT_S, end_with_parent
+from picker_dynamics.lifeline import LIMIT_S, end_with_parent, hear_signals
 
 from .address import Claim, listening
 from .loop_thread import LoopThread
 from .report import Report
 from .running_arm import RunningArm
 from .server import Server
-
-ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 LOOK_S = 0.1
 
@@ -57,14 +55,6 @@ def exit_code_of(error: Exception) -> int:
         error = PickerError(f"{type(error).__name__}: {' '.join(str(error).split())}")
     print(f"error: {error}", file=sys.stderr, flush=True)
     return error.exit_code
-
-
-def hear_signals(stop: list[int]) -> None:
-    """Append the number of each signal of ``ENDS`` to ``stop``, and end with the process that started this one."""
-    for number in ENDS:
-        if signal.getsignal(number) is not signal.SIG_IGN or number != signal.SIGHUP:  # ignored: started under nohup
-            signal.signal(number, lambda received, _frame: stop.append(received))
-    end_with_parent()
 
 
 def tame_collector() -> None:
@@ -168,7 +158,8 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run an arm without ROS until SIGINT or SIGTERM; returns the exit code for the shell."""
     stop: list[int] = []
     try:
-        hear_signals(stop)
+        hear_signals(stop.append)
+        end_with_parent()
         namespace, values = parameters_in(sys.argv[1:] if words is None else words)
         claim = Claim(namespace)
         settings = parameters.settings(values)

@@ -31,7 +31,7 @@ from picker_dynamics.nodes.trajectory_controller import TrajectoryController as 
 from picker_dynamics.session.running_arm import RunningArm
 
 REAL = importlib.util.find_spec("control_msgs") is not None
-OURS = ("actions", "control_interfaces")
+ACTIONS = "picker_dynamics.nodes.actions"
 
 
 class Handle:
@@ -103,12 +103,11 @@ class Server:
 @pytest.fixture
 def made(monkeypatch):
     """Rig, shell, interfaces and control_msgs: the real glue on a rig instead of a node."""
-    for name in OURS:
-        monkeypatch.delitem(sys.modules, f"picker_dynamics.nodes.{name}", raising=False)
+    monkeypatch.delitem(sys.modules, ACTIONS, raising=False)
     if not REAL:
         for name, module in stand_in.modules().items():
             monkeypatch.setitem(sys.modules, name, module)
-    actions, interfaces = (importlib.import_module(f"picker_dynamics.nodes.{name}") for name in OURS)
+    actions = importlib.import_module(ACTIONS)
     monkeypatch.setattr(actions, "ActionServer", Server)
     rig = Rig(period_s=0.02, lead_s=0.06, begin_s=1000.0)
     published, complaints, speeds, settings = [], [], [], Settings(allow_partial_joints_goal=False)
@@ -144,7 +143,7 @@ def made(monkeypatch):
         wake=lambda: [action.server.wake() for action in offered.actions],
     )
     shell.sent_s, shell.is_due = (types.MethodType(act, shell) for act in (Shell.sent_s, Shell.is_due))
-    offered = interfaces.ControlInterfaces(shell)
+    offered = actions.ControlInterfaces(shell)
     yield types.SimpleNamespace(
         rig=rig,
         shell=shell,
@@ -158,8 +157,7 @@ def made(monkeypatch):
     rig.execution.close()
     shell.wake()
     assert not offered.concluding, "at the end every goal is answered"
-    for name in OURS:
-        sys.modules.pop(f"picker_dynamics.nodes.{name}", None)
+    sys.modules.pop(ACTIONS, None)
 
 
 class Settings(dict):

@@ -3,7 +3,7 @@
 from std_msgs.msg import Header
 
 from benchmarks.ros_operator import values_of
-from picker_dynamics.nodes.diagnostics import message_of, sender_in
+from picker_dynamics.nodes.runtime import message_of, sender_in
 from picker_dynamics.session.entry import OK, entry
 
 

@@ -18,7 +18,6 @@ def add_parser(commands) -> None:
     )
     shared.add(demo, "--arm", "--seed", "--board", "--servo", "--view")
     demo.add_argument("--out", default="out/demo", help="folder for figures, pick.gif and summary.json")
-    demo.set_defaults(run=run)
 
 
 def run(options) -> int:

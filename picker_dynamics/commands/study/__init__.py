@@ -23,7 +23,6 @@ def add_parser(commands) -> None:
             "--out", default=f"out/study/{name}", help=f"folder for figures and summary.json (default: out/study/{name})"
         )
         shared.add(one, "--json", help="print the summary as JSON instead of tables")
-        one.set_defaults(run=run)
     one.add_argument("--samples", type=shared.whole(1, 5_000_000), default=1_000_000, help="random states (default 1000000)")
     shared.add(one, "--seed")
 

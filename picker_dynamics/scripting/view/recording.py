@@ -11,9 +11,8 @@ import numpy as np
 
 from picker_dynamics.errors import GoalRefusedError, RecordingError
 from picker_dynamics.recording.reader import ArmRecording, Series, read
-from picker_dynamics.robot import arm_text
 
-from ..equipment import Equipment, equipment
+from ..equipment import Equipment, recorded_arm
 from .base import LOOK_S, Seen, View
 from .requests import Request
 
@@ -111,10 +110,7 @@ def open_recording(path: str | Path, arm: str = "", urdf: str = "", servos: str 
         ConfigurationError, DescriptionError: an arm that cannot be used.
     """
     recording = read(path)
-    if recording.told and not (arm or urdf or servos):
-        known = Equipment(*arm_text.read(recording.told))
-    else:
-        known = equipment(urdf or arm, servos)
+    known = recorded_arm(recording, urdf or arm, servos)
     joints, name = known.description.joint_names, known.description.name
     if set(recording.joint_names) != set(joints):
         text = f"{path} is of joints {', '.join(recording.joint_names)}, the arm {name} has {', '.join(joints)}"
