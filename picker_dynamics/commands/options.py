@@ -99,7 +99,7 @@ def client(options):
 
 def equipment(running):
     """The arm behind a client, as it says."""
-    from picker_dynamics.scripting.connected import arm_that_runs
+    from picker_dynamics.scripting.equipment import arm_that_runs
 
     return arm_that_runs(running)
 

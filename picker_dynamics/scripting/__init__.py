@@ -2,4 +2,4 @@
 dynamics by themselves.  Imports every room below it; rclpy and MuJoCo are loaded only where an arm needs them.
 """
 
-__all__ = ["arm", "connected", "equipment", "legs", "pick", "replay", "steps", "target", "taught", "view"]
+__all__ = ["arm", "equipment", "legs", "pick", "replay", "steps", "target", "taught", "view"]

@@ -24,7 +24,7 @@ from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import checked_number
 
-from .equipment import equipment, rigid_body
+from .equipment import arm_that_runs, equipment, rigid_body
 from .scripted_arm import ScriptedArm
 
 if TYPE_CHECKING:
@@ -146,8 +146,6 @@ class Arm(ScriptedArm):
             ConfigurationError: the graph has another arm.
         """
         from picker_dynamics.session.remote import RemoteSession
-
-        from .connected import arm_that_runs
 
         client = RemoteSession(namespace, host, token)
         try:

@@ -1,8 +1,8 @@
-"""Equipment of an arm: its URDF, what moves its joints, and what that allows; the same however a script uses it."""
+"""Equipment of an arm: its URDF, what moves its joints, what that allows, and what its motions are kept clear of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
-from picker_dynamics.robot import arm_text, description, servo_arm
+from picker_dynamics.errors import ConfigurationError, InputError
+from picker_dynamics.robot import arm_text, description, servo_arm, servo_map
 from picker_dynamics.robot import arms as registry
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.arms import Arm as TorqueArm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, read_only
-from picker_dynamics.robot.scene import Scene, read_scene
+from picker_dynamics.robot.scene import Scene, read_scene, scene_shape
 from picker_dynamics.robot.servo_map import ServoMap
 
 if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
     from picker_dynamics.execution.checks import Check, TorqueLimits
     from picker_dynamics.execution.validator import MotionValidator
     from picker_dynamics.recording.reader import ArmRecording
+    from picker_dynamics.session.session import Session
 
 
 MODELS = 8
@@ -184,3 +185,45 @@ def rigid_body(arm: str | Path = "") -> RigidBody:
         known = equipment(arm)
         return RigidBody(known.description, known.armature)
     return RigidBody(description.load(arm))
+
+
+def arm_that_runs(client: Session, arm: str = "", urdf: str | Path = "", servos: str | Path = "") -> Equipment:
+    """The arm of the running graph, as the graph tells it; what is named besides has to be that one.
+
+    Args:
+        client: of the running arm.
+        arm: name of the arm.
+        urdf, servos: files that describe it.
+
+    Raises:
+        LinkError: nobody answers.
+        ConfigurationError: another arm is named than the one that runs; nothing was done.
+        DescriptionError, ConfigurationError: a file that cannot be used.
+    """
+    runs = Equipment(*client.running_arm())
+    there, other = runs.description, ""
+    if arm and arm != there.name:
+        other = arm
+    elif urdf and servo_arm.read_arm(urdf).urdf != there.urdf:
+        other = str(urdf)
+    elif servos and _poses(servo_map.load(servos, there.joint_names)) != _poses(runs.servos):
+        other = str(servos)
+    if other:
+        raise ConfigurationError(f"the running graph has the arm {there.name}, not {other}: nothing was done", "arm", other)
+    return runs
+
+
+def _poses(servos: ServoMap | None) -> list[Any]:
+    return [(one.home, one.rest, one.channel) for one in (servos.servos if servos else ())]
+
+
+def surroundings(known: Equipment, told: Mapping[str, Any]) -> Equipment:
+    """The arm ``known`` with what the running arm's motions are kept clear of, as its session says."""
+    held = {"floor_z": told["floor_z"], "margin_m": told["margin_m"], "scene": None}
+    if told["scene"] is not None:
+        held["scene"] = {
+            one["name"]: scene_shape(one["name"], one["kind"], one["size"], one["at"], np.array(one["rotation"]), "scene")
+            for one in told["scene"]
+        }
+        held["droops"] = told["droops"]
+    return replace(known, **held)

@@ -16,7 +16,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .equipment import Equipment
 from .plan import Plan, planned
-from .steps import Follow, Grip, Pause, Payload, Pose, Step
+from .steps import Follow, Pause, Payload, Pose, Step
 from .target import duration_s, line
 
 STILL = 1e-3
@@ -136,11 +136,6 @@ class _Way:
             self._validator = self.known.validator(step.mass, self._tip_speed)
         if isinstance(step, Pause | Payload):
             plan = self._direct(self.held, self.held, STAY_S)
-        elif isinstance(step, Grip):
-            target = step.target(arm, self.held)
-            if np.array_equal(target, self.held):
-                return
-            plan = self._direct(self.held, target)
         elif isinstance(step, Follow):
             path, away = step.path, np.abs(self.held - step.path.start).max()
             refuse_if(away > STILL, "the arm is not where the recording begins: begin with step 1", "from")
@@ -151,6 +146,8 @@ class _Way:
             plan = planned(self._validator, path)
         else:
             target, speed = step.target(arm, self.held), self._speed * step.speed
+            if step.grips and np.array_equal(target, self.held):
+                return
             asked_s = asked_duration(arm, self.held, target, step.seconds)
             plan = self._direct(self.held, target, asked_s)
             if (

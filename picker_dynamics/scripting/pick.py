@@ -25,7 +25,7 @@ from picker_dynamics.robot.units import told
 
 from .equipment import Equipment
 from .legs import Leg, Replay, checked, refused
-from .steps import Grip, Pause, Payload, Pose, Step
+from .steps import Pause, Payload, Pose, Step
 
 APPROACH_M, LIFT_M, SETTLE_S = 0.04, 0.03, 0.5
 MASS_KG, MASS_MAX_KG = 0.025, 5.0
@@ -104,7 +104,7 @@ def pick(known: Equipment, how: Handling, held: Array, payload: float, tip_speed
             Pose("approach", {jaws: opened}, before, pitch, detour=True),
             Pose("in", tip=tip, pitch=pitch, straight=True),
             Pause(how.settle),
-            Grip("close", jaws, closed),
+            Pose("close", {jaws: closed}, grips=True),
             Payload(how.mass),
             Pause(how.settle),
             Pose("out", tip=out, pitch=pitch, straight=True),
@@ -124,7 +124,7 @@ def place(known: Equipment, how: Handling, held: Array, payload: float, tip_spee
             Pose("above", carried, above, pitch, detour=True),
             Pose("in", tip=tip, pitch=pitch, straight=True),
             Pause(how.settle),
-            Grip("open", jaws, opened),
+            Pose("open", {jaws: opened}, grips=True),
             Payload(0.0),
             Pause(how.settle),
             Pose("out", tip=above, pitch=pitch, straight=True),

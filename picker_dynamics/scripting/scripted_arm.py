@@ -19,22 +19,21 @@ from picker_dynamics.errors import (
     JointNamesError,
     LimitError,
     PickerError,
+    RecordingError,
 )
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
-from picker_dynamics.session.session import GoalData, Session
+from picker_dynamics.session.session import GoalData, Row, Session
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from . import pick, replay
-from .connected import surroundings
-from .equipment import Equipment
+from .equipment import Equipment, surroundings
 from .legs import STILL, Leg, Progress, Replay, refused, unheard
 from .move import STEP_S, Move
 from .pick import APPROACH_M, LIFT_M, MASS_KG, SETTLE_S
 from .plan import Plan, planned
-from .recorded import Recorded
-from .steps import Grip, Pause, Payload
+from .steps import Follow, Pause, Payload
 from .target import Asked, duration_s
 
 
@@ -415,8 +414,8 @@ class ScriptedArm:
         elif isinstance(leg.step, Payload):
             self.payload = leg.step.mass
         else:
-            if isinstance(leg.step, Grip):
-                move = self.grip(leg.step.at, wait=False)
+            if not isinstance(leg.step, Follow) and leg.step.grips:
+                move = self.grip(leg.plan.target[self.known.require_gripper()], wait=False)
             elif leg.path is None:
                 move = self.move(q=leg.plan.target, duration=leg.plan.duration, wait=False)
             else:
@@ -424,3 +423,31 @@ class ScriptedArm:
                     self.move(q=leg.path.start)
                 move = self.follow(leg.path, wait=False)
             move.wait(lambda: progress(leg, move.progress))
+
+
+class Recorded:
+    """States of an arm, as they came; filled while the arm moves or waits within ``with arm.record() as ...``.
+
+    Attributes:
+        rows: the states.
+    """
+
+    def __init__(self, arm: Equipment):
+        self._arm, self.rows = arm, list[Row]()
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """``t`` (s,) from the first state on [s]; ``q``, ``q_ref`` (s, n) [rad or m]; ``torque`` (s, n) [N·m or N], NaN where
+        it is not known; ``tip``, ``tip_ref`` (s, 3) [m], base frame, computed from them.
+
+        Raises:
+            RecordingError: nothing was recorded.
+        """
+        known = {row[0]: row for row in self.rows if row[1] is not None and row[4] is not None}
+        if not known:
+            raise RecordingError("nothing was recorded: the arm neither moved nor waited meanwhile")
+        unknown = np.full(self._arm.description.n, np.nan)
+        t, q, q_ref = (np.array([row[column] for row in known.values()]) for column in (0, 1, 4))
+        torque = [next((one for one in (row[3], row[5]) if one is not None), unknown) for row in known.values()]
+        tip = self._arm.model().forward_kinematics
+        return {"t": t - t[0], "q": q, "q_ref": q_ref, "torque": np.array(torque), "tip": tip(q), "tip_ref": tip(q_ref)}

@@ -25,6 +25,7 @@ class Pose:
         speed: how many times as fast as usual; limits are kept.
         straight: the tool goes there on a straight line.
         detour: where the direct way may not be made it goes by way of home.
+        grips: it is the gripper's joint, which moves there or until what it grips stops it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Pose:
     speed: float = 1.0
     straight: bool = False
     detour: bool = False
+    grips: bool = False
 
     def target(self, arm: ArmDescription, before: Array) -> Array:
         """The pose (n,) [rad or m] for an arm at ``before`` (n,); errors as ``tip_target``."""
@@ -43,19 +45,6 @@ class Pose:
         for name, value in (self.at or {}).items():
             target[arm.joint_names.index(name)] = value
         return target
-
-
-@dataclass(frozen=True)
-class Grip:
-    """The gripper's joint moves to ``at`` [rad or m], or until what it grips stops it."""
-
-    name: str
-    joint: str
-    at: float
-
-    def target(self, arm: ArmDescription, before: Array) -> Array:
-        """The pose (n,) [rad or m] for an arm at ``before`` (n,)."""
-        return Pose(self.name, {self.joint: self.at}).target(arm, before)
 
 
 @dataclass(frozen=True)
@@ -88,4 +77,4 @@ class Follow:
     path: Trajectory
 
 
-Step = Pose | Grip | Follow | Pause | Payload
+Step = Pose | Follow | Pause | Payload

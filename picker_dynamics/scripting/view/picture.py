@@ -32,6 +32,8 @@ def picture(known: Equipment) -> dict[str, Any]:
     """The arm as the page draws it; SI units, poses as 4 x 4 matrices, row by row."""
     arm, limits = known.description, known.limits
     colours, meshes = colours_of(arm), mesh_names(arm)
+    vectors = {name: getattr(arm, name) for name in ("lower", "upper", "velocity")}
+    vectors |= {"stall": limits.full, "peak": limits.peak, "hold": limits.hold, "home": known.home, "rest": known.rest}
     return {
         "name": arm.name,
         "root": arm.root,
@@ -44,18 +46,11 @@ def picture(known: Equipment) -> dict[str, Any]:
         "moving": [
             {
                 "name": name,
-                "unit": arm.position_units[j],
-                "lower": _finite(arm.lower[j]),
-                "upper": _finite(arm.upper[j]),
-                "velocity": _finite(arm.velocity[j]),
-                "effort_unit": arm.effort_units[j],
-                "stall": float(limits.full[j]),
-                "peak": float(limits.peak[j]),
-                "hold": float(limits.hold[j]),
-                "home": float(known.home[j]),
-                "rest": float(known.rest[j]),
+                "unit": unit,
+                "effort_unit": effort_unit,
+                **{what: _finite(vector[j]) for what, vector in vectors.items()},
             }
-            for j, name in enumerate(arm.joint_names)
+            for j, (name, unit, effort_unit) in enumerate(zip(arm.joint_names, arm.position_units, arm.effort_units))
         ],
     }
 
@@ -111,8 +106,7 @@ def _shapes(arm: ArmDescription, link: Link, colours: dict[str, list[Any]]) -> I
 
 def _along(axis: Array) -> Array:
     """A rotation that turns z to ``axis`` (3,)."""
-    turn: Array = Rotation.align_vectors([axis], [[0.0, 0.0, 1.0]])[0].as_matrix()
-    return turn
+    return np.asarray(Rotation.align_vectors([axis], [[0.0, 0.0, 1.0]])[0].as_matrix())
 
 
 def _shape(one: Geometry, colour: tuple[float, ...], meshes: tuple[str, ...]) -> dict[str, Any]:
@@ -123,20 +117,16 @@ def _shape(one: Geometry, colour: tuple[float, ...], meshes: tuple[str, ...]) ->
         "colour": list(colour),
     }
     if one.kind == "mesh":
-        made |= {"mesh": meshes.index(str(one.filename)), "suffix": Path(str(one.filename)).suffix.lower()}
-        made["file"] = Path(str(one.filename)).name
+        file = Path(str(one.filename))
+        made |= {"mesh": meshes.index(str(one.filename)), "suffix": file.suffix.lower(), "file": file.name}
     return made
 
 
 def _joint(joint: Joint) -> dict[str, Any]:
-    pose = _pose(joint.rotation, joint.xyz)
-    kind = joint.type if joint.movable else "fixed"
     return {
-        "name": joint.name,
-        "type": kind,
-        "parent": joint.parent,
-        "child": joint.child,
-        "pose": pose,
+        **{name: getattr(joint, name) for name in ("name", "parent", "child")},
+        "type": joint.type if joint.movable else "fixed",
+        "pose": _pose(joint.rotation, joint.xyz),
         "axis": joint.axis.tolist(),
     }
 
