@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Generator
 from typing import cast
 
 import numpy as np
@@ -26,10 +27,24 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
 from .clock import SYSTEM_CLOCK, Clock
-from .enabling import Enabling, enabling
 from .firmware.config import board_difference
 from .link import Link
-from .protocol import Ack, Adopt, Disable, Fault, Info, Relax, Reset, Stop, Telemetry, ahead_us, describe_faults
+from .protocol import (
+    Ack,
+    Adopt,
+    Disable,
+    Enable,
+    Fault,
+    Info,
+    Reason,
+    Relax,
+    Reset,
+    Stop,
+    Telemetry,
+    ahead_us,
+    describe_faults,
+    pulse_units,
+)
 from .rejoining import Rejoining
 from .session import Outputs, Routine, State
 from .setpoint_guard import Refusal
@@ -49,6 +64,50 @@ SEEN_S = 0.1
 
 LONGEST_STEP_S = 0.2
 """Of the modelled state: after a pause it goes on from where it was."""
+
+PATIENCE_S = 2.0
+"""How long a joint's enabling is asked for again where no answer comes."""
+
+Enabling = Generator[None, tuple[Telemetry, float], None]
+
+
+def enabling(link: Link, servos: ServoMap, period_s: float, at_rest_pose: bool) -> Enabling:
+    """Switch on, at the rest pose, those joints whose outputs are off: one at a time, without ever waiting for the board.
+
+    Takes the newest telemetry and the time [s] again and again, and returns when all outputs run.
+
+    Args:
+        link, servos: the board and what hangs on it.
+        period_s: between two joints [s].
+        at_rest_pose: the arm stands there; else outputs that went off meanwhile stay off.
+
+    Raises:
+        PickerError: a joint could not be switched on; its ``subject`` says which.
+    """
+    rest = [pulse_units(pulse) for pulse in servos.to_pulse_us(servos.rest)]
+    telemetry, now_s = yield
+    for joint, name in enumerate(servos.joint_names):
+        while telemetry.state.moves:
+            telemetry, now_s = yield
+        if telemetry.live >> joint & 1:
+            continue
+        if not at_rest_pose:
+            raise PickerError(f"{name} is off, and nobody says that the arm stands at its rest pose", subject=name)
+        pulses = tuple(pulse if k == joint else 0 for k, pulse in enumerate(rest))
+        answer = link.request_async(Enable(1 << joint, pulses), PATIENCE_S)
+        while not answer.done():
+            telemetry, now_s = yield
+        error = answer.exception()
+        if error is not None and getattr(error, "reason", None) is not Reason.ALREADY_LIVE:  # done, but the answer got lost
+            raise PickerError(f"{name} could not be enabled: {error}", subject=name) from error
+        due_s = now_s + period_s
+        while now_s < due_s:
+            telemetry, now_s = yield
+    until_s = now_s + PATIENCE_S  # telemetry may be older than the last answer
+    while off := [name for joint, name in enumerate(servos.joint_names) if not telemetry.live >> joint & 1]:
+        if now_s > until_s:
+            raise PickerError(f"{off[0]} was switched on and its output does not run", subject=off[0])
+        telemetry, now_s = yield
 
 
 class HardwareSession(Outputs):
@@ -81,8 +140,7 @@ class HardwareSession(Outputs):
         self.relax_latched = False
         self.cancelled = threading.Event()
         self.other_board, self._accepted, self._firmware = "", "", ""
-        self.lost, self.port_comes = "", False
-        link.on_loss = self._on_loss
+        self.port_comes = False
         self._mask = (1 << servos.n) - 1
         self._boot_id: int | None = None
         self._sender = SetpointSender(link, servos)
@@ -333,7 +391,7 @@ class HardwareSession(Outputs):
             self.budget.advance(dt)  # it holds, and goes on warming up
             return
         if not self.link.connected:
-            self._break_off(State.OFFLINE, f"{self.lost or 'the link is lost'}; the board holds")
+            self._break_off(State.OFFLINE, f"{self.link.lost or 'the link is lost'}; the board holds")
             return
         telemetry = self.telemetry()
         self._rejoining.advance(telemetry, self.counts.sent, dt)
@@ -396,9 +454,6 @@ class HardwareSession(Outputs):
         self._sender.restart(self.setpoint)
         self._rejoining.begin()
         self._moved = False
-
-    def _on_loss(self, error: LinkError) -> None:
-        self.lost = str(error)
 
     def _break_off(self, state: State, problem: str) -> None:
         """Leave because something went wrong; where outputs were commanded, nobody goes on before ``reset``."""

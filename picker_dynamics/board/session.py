@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from picker_dynamics.errors import BoardFaultError, InputError
@@ -147,12 +146,6 @@ class Outputs(ABC):
             raise BoardFaultError("stop is latched: call reset first")
         if self.fault_latched:
             raise BoardFaultError(f"{self.fault_latched}: call reset first")
-
-    def require_finite(self, what: str, values: np.ndarray) -> None:
-        """Raise an InputError that names the first of ``values`` (n,) that is not finite."""
-        for name, value in zip(self.joint_names, values):
-            if not isfinite(value):
-                raise InputError(f"{name}: the {what} is {value}, not a finite number", subject=name, value=float(value))
 
     def begin_epoch(self, held: np.ndarray, remark: str) -> None:
         """Begin an epoch: from now on commands start at ``held`` (n,) [rad or m]."""

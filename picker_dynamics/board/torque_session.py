@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.control.torque_loop import FRESH_S, HoldLaw
-from picker_dynamics.robot.model import DynamicsModel
+from picker_dynamics.robot.model import DynamicsModel, as_vector
 
 from .session import Outputs, Routine, State
 
@@ -109,8 +109,7 @@ class TorqueSession(Outputs):
         Raises:
             InputError: not finite; nothing changes.
         """
-        tau = np.asarray(tau, dtype=float)
-        self.require_finite("effort", tau)
+        tau = as_vector("effort", tau, len(self.joint_names))
         if self.state is not State.ACTIVE or self._too_fast:
             self.not_active += 1
             return False

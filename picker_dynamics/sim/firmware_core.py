@@ -141,7 +141,7 @@ class VirtualFirmware:
         """Take the bytes that arrived until ``now_us``."""
         if now_us < self._booted_us:  # the boot loader eats them
             return
-        frames = self._splitter.feed(data)
+        frames = self._splitter.split(data)
         if any(raw.version == PROTOCOL_VERSION for raw in frames):
             self._heard_us = max(self._heard_us, now_us)  # an owner that excused silence may bring what came meanwhile
         self.advance(now_us)

@@ -14,15 +14,14 @@ from picker_dynamics.errors import LinkError
 
 
 def test_a_pulled_cable_is_reported_everywhere(board):
-    losses = []
-    link = Link(board.port, on_loss=losses.append)
+    link = Link(board.port)
     link.open()
     try:
         with board.deaf():
             waiting = link.request_async(Stop(), PATIENCE_S)
             board.unplug()
-        until(lambda: losses, "loss")
-        assert "is gone, was the cable pulled?" in str(losses[0])
+        until(lambda: link.lost, "loss")
+        assert "is gone, was the cable pulled?" in str(link.lost)
         with pytest.raises(LinkError, match="cable pulled"):
             waiting.result(PATIENCE_S)
         with pytest.raises(LinkError, match="cable pulled"):
@@ -35,17 +34,16 @@ def test_a_pulled_cable_is_reported_everywhere(board):
 
 def test_a_board_that_falls_silent_is_lost(board, monkeypatch):
     monkeypatch.setattr(connection, "SILENCE_S", 0.3)
-    losses = []
-    with Link(board.port, on_loss=losses.append):
+    with Link(board.port) as link:
         board.paused = True
-        until(lambda: losses, "loss")
+        until(lambda: link.lost, "loss")
         board.paused = False
-    assert "is silent for 0.3 s" in str(losses[0])
+    assert "is silent for 0.3 s" in str(link.lost)
 
 
 def test_a_link_whose_thread_fails_is_lost_and_can_be_connected_again(board, monkeypatch, caplog):
     """Its decoder fails: no bytes are known on which that of the protocol would."""
-    failing, losses = threading.Event(), []
+    failing = threading.Event()
 
     class Decoder(FrameDecoder):
         def feed(self, data):
@@ -54,12 +52,12 @@ def test_a_link_whose_thread_fails_is_lost_and_can_be_connected_again(board, mon
             return super().feed(data)
 
     monkeypatch.setattr(connection, "FrameDecoder", Decoder)
-    link = Link(board.port, on_loss=losses.append)
+    link = Link(board.port)
     link.open()
     try:
         failing.set()
-        until(lambda: losses, "loss")
-        assert isinstance(losses[0], LinkError) and str(losses[0]) == f"the link to {board.port} failed: ArithmeticError: broken"
+        until(lambda: link.lost, "loss")
+        assert isinstance(link.lost, LinkError) and str(link.lost) == f"the link to {board.port} failed: ArithmeticError: broken"
         assert not link.connected
         with pytest.raises(LinkError, match="failed: ArithmeticError: broken"):
             link.send_setpoint(0, MIDDLE)

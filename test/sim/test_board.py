@@ -65,8 +65,8 @@ def make_board(tmp_path):
         yield make
 
 
-def linked(board, **options):
-    return Link(str(board.port.link), **options)
+def linked(board):
+    return Link(str(board.port.link))
 
 
 # --- the chain ------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from picker_dynamics.errors import LinkError, PickerError, VersionError
+from picker_dynamics.errors import BoardFaultError, LinkError, PickerError, ProtocolError, VersionError
 
 from ..clock import SYSTEM_CLOCK, Clock
 from ..clock_fit import ClockFit
@@ -35,11 +35,12 @@ from ..protocol import (
     Reason,
     SetPoint,
     Telemetry,
+    describe_faults,
     encode,
 )
+from ..protocol.codes import REASON_TEXT
 from ..protocol.messages import Unknown
 from .port import Port, SerialPort, no_word
-from .refusals import message_name, refusal
 
 BAUD = 500_000  # a 16 MHz AVR makes it exactly; it misses 115200 by 2 %
 SILENCE_S = 1.5
@@ -49,6 +50,17 @@ RETRY_S = 0.1
 ROUND_TRIPS = 512
 PING_PERIOD_S, _POLL_S = 0.1, 0.02
 _log = logging.getLogger(__name__)
+
+_OF_A_JOINT = (Reason.ALREADY_LIVE, Reason.NOT_LIVE, Reason.OUT_OF_LIMITS)
+_OF_FAULTS = (Reason.FAULT, Reason.FAULT_PERSISTS)
+
+
+class RefusedError(ProtocolError):
+    """The board understood a message and refused it; ``reason`` says why, ``value`` is the Nack's detail."""
+
+    def __init__(self, message: str, *, reason: Reason, subject: str | None = None, value: object = None) -> None:
+        super().__init__(message, subject=subject, value=value)
+        self.reason = reason
 
 
 @dataclass
@@ -109,9 +121,6 @@ class Link:
         port: Device, for example ``/dev/ttyUSB0``.
         baud: Speed [bit/s]; must be the firmware's.
         joint_names: Names in the order of the board's joints, for messages.
-        on_telemetry: Called with (telemetry, host time of its arrival).
-        on_loss: Called with the LinkError once the link is lost.
-        on_refused: Called with the error for each set-point that the board refused.
         clock: Host time.
         open_port: Called with port and baud; returns the open port.  One whose ``threaded`` is False needs :meth:`poll`.
 
@@ -119,6 +128,9 @@ class Link:
         info: The board's own description; None before the handshake.
         telemetry, telemetry_s: The latest, None before the first, and the host time of its arrival [s].
         bytes_received: Since the port was opened.
+        lost: Why the link is lost; None where it is not.
+        on_telemetry: Called with (telemetry, host time of its arrival).
+        on_refused: Called with the error for each set-point that the board refused.
     """
 
     def __init__(
@@ -127,14 +139,12 @@ class Link:
         *,
         baud: int = BAUD,
         joint_names: Sequence[str] = (),
-        on_telemetry: Callable[[Telemetry, float], None] | None = None,
-        on_loss: Callable[[LinkError], None] | None = None,
-        on_refused: Callable[[PickerError], None] | None = None,
         clock: Clock = SYSTEM_CLOCK,
         open_port: Callable[[str, int], Port] = SerialPort,
     ):
         self.port, self.baud, self.joint_names = port, baud, tuple(joint_names)
-        self.on_telemetry, self.on_loss, self.on_refused = on_telemetry, on_loss, on_refused
+        self.on_telemetry: Callable[[Telemetry, float], object] | None = None
+        self.on_refused: Callable[[PickerError], object] | None = None
         self.clock, self._host, self._open_port = ClockFit(), clock, open_port
         self._counters = LinkStatistics()
         self._round_trips_ms: deque[float] = deque(maxlen=ROUND_TRIPS)
@@ -155,7 +165,7 @@ class Link:
         self._heard_s = self.telemetry_s = 0.0
         self.bytes_received = 0
         self._other_version: int | None = None
-        self._lost: LinkError | None = None
+        self.lost: LinkError | None = None
         self._ready, self._next_ping_s = False, 0.0
         self.clock.restart()
 
@@ -191,9 +201,9 @@ class Link:
             self.close()
             raise
         self._ready = True
-        if self._lost:  # just now, when nobody was told yet
+        if self.lost:  # just now, when nobody was told yet
             self.close()
-            raise self._lost
+            raise self.lost
         return info
 
     def close(self) -> None:
@@ -220,7 +230,7 @@ class Link:
     @property
     def connected(self) -> bool:
         """True from the handshake to loss or close."""
-        return self._ready and self._lost is None
+        return self._ready and self.lost is None
 
     @property
     def statistics(self) -> LinkStatistics:
@@ -316,14 +326,14 @@ class Link:
 
     def _require_connection(self) -> None:
         if not self.connected:
-            raise LinkError(str(self._lost) if self._lost else f"{self.port} is not connected")
+            raise LinkError(str(self.lost) if self.lost else f"{self.port} is not connected")
 
     # -- the thread ------------------------------------------------------------------------------------
 
     def poll(self) -> None:
         """Do once what the thread of a link does; for a port without a thread."""
         port = self._port
-        if port is not None and not port.threaded and self._lost is None:
+        if port is not None and not port.threaded and self.lost is None:
             with self._losing():
                 self._round(port, 0.0)
 
@@ -441,11 +451,10 @@ class Link:
         request.answer.set_result(answer)
 
     def _lose(self, error: LinkError) -> None:
-        self._lost = error
+        self.lost = error
         self._fail_all(error)
         if self._ready:
             self._counters.losses += 1
-            self._call(self.on_loss, error)
 
     @staticmethod
     def _call(callback: Callable[..., object] | None, *arguments: object) -> None:
@@ -459,10 +468,10 @@ class Link:
         """Part of the handshake: wait until ``word()`` is true, or say why it never came."""
 
         until_s = self._host.now() + timeout_s
-        while not (word() or self._lost or self._other_version or self._closing) and self._host.now() < until_s:
+        while not (word() or self.lost or self._other_version or self._closing) and self._host.now() < until_s:
             self._pass_time()
-        if self._lost or self._closing:
-            raise LinkError(str(self._lost or f"{self.port} was closed"))
+        if self.lost or self._closing:
+            raise LinkError(str(self.lost or f"{self.port} was closed"))
         if self._other_version:
             raise VersionError(
                 f"the board on {self.port} speaks protocol version {self._other_version}, this program "
@@ -472,3 +481,32 @@ class Link:
             )
         if not word():
             raise LinkError(no_word(self.port, self.baud, self.bytes_received, timeout_s), value=timeout_s)
+
+
+def refusal(nack: Nack, joint_names: Sequence[str] = ()) -> PickerError:
+    """A Nack as the error to raise: BoardFaultError for a latched fault, RefusedError otherwise.
+
+    Args:
+        nack: The board's refusal.
+        joint_names: Names of the joints in the order of the board.
+    """
+    name = message_name(nack.request_type)
+    if nack.reason in _OF_FAULTS:
+        return BoardFaultError(
+            f"the board refuses {name}: {REASON_TEXT[nack.reason]}: {describe_faults(nack.detail)}", value=nack.detail
+        )
+    joint = None
+    if nack.reason in _OF_A_JOINT:
+        joint = joint_names[nack.detail] if nack.detail < len(joint_names) else f"#{nack.detail}"
+    about = f" (joint {joint})" if joint else ""
+    return RefusedError(
+        f"the board refuses {name}{about}: {REASON_TEXT[nack.reason]}", reason=nack.reason, subject=joint, value=nack.detail
+    )
+
+
+def message_name(type_id: int) -> str:
+    """A message type in words, for errors."""
+    try:
+        return MessageType(type_id).name
+    except ValueError:
+        return f"message type {type_id:#04x}"

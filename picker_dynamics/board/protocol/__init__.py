@@ -9,11 +9,13 @@ What only those need who look at bytes or tables stands in ``framing``, ``messag
 from .codes import (
     PROTOCOL_VERSION,
     PULSE_UNITS_PER_US,
+    TIME_MODULUS,
     BoardState,
     Fault,
     JointLimits,
     MessageType,
     Reason,
+    ahead_us,
     describe_faults,
     limits_checksum,
     pulse_units,
@@ -37,7 +39,6 @@ from .messages import (
     TelemetryPeriod,
     encode,
 )
-from .time32 import TIME_MODULUS, ahead_us
 
 __all__ = [
     "PROTOCOL_VERSION",

@@ -19,6 +19,8 @@ PULSE_UNITS_PER_US = 8
 """Pulses travel in 1/8 us: fine enough for every output, and 15 bits hold 4095 us."""
 PULSE_MAX = 0x7FFF
 """Longest pulse [1/8 us].  15 bits let the board interpolate in 32-bit arithmetic."""
+TIME_MODULUS = 1 << 32
+"""Of the board's microseconds, which wrap around every 71.6 minutes."""
 
 
 class MessageType(IntEnum):
@@ -195,3 +197,9 @@ def limits_checksum(limits: Iterable[JointLimits]) -> int:
     """CRC-16 of the table of limits, as Info carries it: a board flashed with other limits is noticed."""
     table = b"".join(struct.pack("<HHHH", one.lowest, one.highest, one.speed, one.brake) for one in limits)
     return binascii.crc_hqx(table, 0xFFFF)
+
+
+def ahead_us(later: int, earlier: int) -> int:
+    """Signed distance later - earlier [us] in [-2^31, 2^31), as ``(int32_t)(later - earlier)`` in C (RFC 1982)."""
+    half = TIME_MODULUS >> 1
+    return ((later - earlier + half) & (TIME_MODULUS - 1)) - half

@@ -100,7 +100,7 @@ class FrameSplitter:
     def __init__(self, *, in_step: bool = True):
         self.broken, self._buffer, self._skipping = 0, bytearray(), not in_step
 
-    def feed(self, data: bytes) -> list[RawFrame]:
+    def split(self, data: bytes) -> list[RawFrame]:
         """All frames that ``data`` completes.  Never raises for what the bytes contain."""
         frames: list[RawFrame] = []
         *ended, rest = data.split(b"\0")

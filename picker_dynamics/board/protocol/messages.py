@@ -327,17 +327,9 @@ def decode(raw: RawFrame) -> Message | Unknown:
         return Unknown(raw.version, Reason.BAD_LENGTH)
 
 
-class FrameDecoder:
-    """Bytes in, messages out.  Never raises for what the bytes contain; arguments as of ``FrameSplitter``."""
-
-    def __init__(self, *, in_step: bool = True):
-        self._splitter = FrameSplitter(in_step=in_step)
-
-    @property
-    def broken(self) -> int:
-        """Frames that were lost to damage so far."""
-        return self._splitter.broken
+class FrameDecoder(FrameSplitter):
+    """Bytes in, messages out.  Never raises for what the bytes contain."""
 
     def feed(self, data: bytes) -> list[Frame]:
         """All messages that ``data`` completes, in order."""
-        return [Frame(raw.sequence, decode(raw)) for raw in self._splitter.feed(data)]
+        return [Frame(raw.sequence, decode(raw)) for raw in self.split(data)]
