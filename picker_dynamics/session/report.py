@@ -192,66 +192,65 @@ class Report:
         else:
             figures = {f"commands_{what}": getattr(outputs, what) for what in ("taken", "not_active", "saturated")}
             yield f"{HARDWARE}: drives", self.level, outputs.problem or outputs.state.value, figures
-            yield f"{HARDWARE}: joint state", OK, "measured", {"provenance": "measured"}
+            yield _part("joint state", "", "measured", {"provenance": "measured"})
 
     def _bus(self, session: BusSession) -> Iterator[Part]:
         """Parts of servos on a bus."""
-        found = session.measured
-        figures = {f"commands_{key}": count for key, count in vars(session.sender.counts).items()}
+        found, figures = session.measured, _commands(session.sender.counts)
         for what, values in (("volt", found.volts), ("celsius", found.celsius), ("lost", found.lost)):
             figures |= {f"{what}.{name}": one for name, one in zip(session.joint_names, values.tolist())}
         yield f"{HARDWARE}: bus", self.level, session.problem or session.state.value, figures
-        level, message = (STALE, "not connected") if session.state is State.OFFLINE else (OK, "measured")
-        yield f"{HARDWARE}: joint state", level, message, {"provenance": "measured"}
+        wrong = "not connected" if session.state is State.OFFLINE else ""
+        yield _part("joint state", wrong, "measured", {"provenance": "measured"}, STALE)
 
     def _board(self, session: HardwareSession) -> Iterator[Part]:
         """Parts of a servo board."""
         link, telemetry, budget = session.link.statistics, session.link.telemetry, session.budget
-        level, message = self.level, session.problem or session.state.value
+        level, message, offline = self.level, session.problem or session.state.value, session.state is State.OFFLINE
         if level == OK and session.other_board:
             level, message = WARN, f"accepted: the board was flashed for {session.other_board}"
-        yield f"{HARDWARE}: board", level, message, {f"commands_{key}": count for key, count in vars(session.counts).items()}
-        level, message = (OK, "connected") if link.connected else (STALE, session.problem or "not connected")
-        yield (
-            f"{HARDWARE}: link",
-            level,
-            message,
-            {key: one for key, one in vars(link).items() if not key.startswith("setpoints")},
-        )
-        figures: dict[str, Any] = {"setpoints_sent": link.setpoints_sent, "setpoints_not_sent": link.setpoints_not_sent}
+        yield f"{HARDWARE}: board", level, message, _commands(session.counts)
+        figures = {key: one for key, one in vars(link).items() if not key.startswith("setpoints")}
+        yield _part("link", "" if link.connected else session.problem or "not connected", "connected", figures, STALE)
+        figures = {"setpoints_sent": link.setpoints_sent, "setpoints_not_sent": link.setpoints_not_sent}
         figures |= {f"refused_{reason.name.lower()}": count for reason, count in link.setpoints_refused.items()}
-        level, message = STALE, "not connected"
+        wrong, level = "not connected", STALE
         if telemetry is not None:
             figures |= {key: getattr(telemetry, key) for key in TELEMETRY}
-            now = telemetry.underruns, telemetry.rejected
+            now, level = (telemetry.underruns, telemetry.rejected), WARN
             worse = any(new > old for new, old in zip(now, self._trouble or now))
-            level, message, self._trouble = WARN if worse else OK, "as it should be", now
-            if worse:
-                message = f"{now[0]} times empty in motion, {now[1]} set-points refused ({telemetry.last_reason.name})"
-        yield f"{HARDWARE}: queue", level, message, figures
-        timing, frame_ms = self._timing.take() or {}, 1e3 * session.servos.frame_s
-        level, message = OK, "as it should be" if timing else "no commands"
+            said = f"{now[0]} times empty in motion, {now[1]} set-points refused ({telemetry.last_reason.name})"
+            wrong, self._trouble = said if worse else "", now
+        yield _part("queue", wrong, "as it should be", figures, level)
+        timing, frame_ms, wrong = self._timing.take() or {}, 1e3 * session.servos.frame_s, ""
         if timing and timing["ahead_least_ms"] < frame_ms:
-            message = f"commands came late ({timing['ahead_least_ms']:.1f} ms ahead, {frame_ms:g} needed): is the computer busy?"
-            level = WARN
-        yield f"{HARDWARE}: timing", level, message, {"delay_ms": round(1e3 * session.delay_s, 1), **timing}
-        level, message = OK, "estimated, all cool"
-        if (worst := budget.temperature()) is not None:
-            level, message = ERROR if worst.too_hot else WARN, worst.text
-        celsius = {f"celsius.{name}": round(float(one), 1) for name, one in zip(session.servos.joint_names, budget.celsius)}
-        estimated = {"provenance": "estimated"}
-        yield f"{HARDWARE}: temperature", level, message, {**celsius, "limit_celsius": budget.limit_c, **estimated}
+            wrong = f"commands came late ({timing['ahead_least_ms']:.1f} ms ahead, {frame_ms:g} needed): is the computer busy?"
+        figures = {"delay_ms": round(1e3 * session.delay_s, 1), **timing}
+        yield _part("timing", wrong, "as it should be" if timing else "no commands", figures)
+        worst, estimated = budget.temperature(), {"provenance": "estimated"}
+        figures = {f"celsius.{name}": round(float(one), 1) for name, one in zip(session.servos.joint_names, budget.celsius)}
+        figures |= {"limit_celsius": budget.limit_c, **estimated}
+        hot = ERROR if worst is not None and worst.too_hot else WARN
+        yield _part("temperature", "" if worst is None else worst.text, "estimated, all cool", figures, hot)
         ampere, (peak_a, wrong) = round(float(budget.current_a.sum()), 2), budget.take_peak()
-        wrong = wrong or (session.supply.problem if session.state is not State.OFFLINE else "")
+        wrong = wrong or ("" if offline else session.supply.problem)
         figures = {"ampere": ampere, "ampere_peak": peak_a, "measured_mv": 0 if telemetry is None else telemetry.supply_mv}
-        said = wrong or f"{peak_a:.1f} A at most (estimated)"
-        yield f"{HARDWARE}: supply", WARN if wrong else OK, said, figures | estimated
-        known = session.held is not None and session.state is not State.OFFLINE
-        level, message = (OK, "modelled from what is on the outputs") if known else (WARN, "nobody knows where the arm is")
-        yield f"{HARDWARE}: joint state", level, message, {"provenance": "modelled" if known else "none"}
-        wrong = self.description_problem or ""
-        said = "nobody publishes one" if self.description_problem is None else wrong or "agrees with this arm"
-        yield f"{HARDWARE}: robot description", ERROR if wrong else OK, said, {}
+        yield _part("supply", wrong, f"{peak_a:.1f} A at most (estimated)", figures | estimated)
+        known = session.held is not None and not offline
+        wrong = "" if known else "nobody knows where the arm is"
+        figures = {"provenance": "modelled" if known else "none"}
+        yield _part("joint state", wrong, "modelled from what is on the outputs", figures)
+        right = "nobody publishes one" if self.description_problem is None else "agrees with this arm"
+        yield _part("robot description", self.description_problem or "", right, {}, ERROR)
+
+
+def _part(name: str, wrong: str, right: str, figures: dict[str, Any], level: int = WARN) -> Part:
+    """Part of the hardware, at ``level`` where something is ``wrong``."""
+    return f"{HARDWARE}: {name}", level if wrong else OK, wrong or right, figures
+
+
+def _commands(counts: object) -> dict[str, Any]:
+    return {f"commands_{key}": count for key, count in vars(counts).items()}
 
 
 def row(cycle: Cycle) -> list[Any]:

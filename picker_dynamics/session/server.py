@@ -15,7 +15,6 @@ import contextlib
 import hmac
 import json
 import os
-import socket
 import threading
 from collections import deque
 from collections.abc import Coroutine
@@ -70,13 +69,11 @@ class Server:
         except OSError as error:
             raise LinkError(f"cannot listen at {host}: {error.strerror}", "host") from error
         path.unlink(missing_ok=True)
-        local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         before = os.umask(0o177)
         try:
-            local.bind(str(path))
+            self._listen(asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES))
         finally:
             os.umask(before)
-        self._listen(asyncio.start_unix_server(self._serve, sock=local, limit=LINE_BYTES))
         self._thread = threading.Thread(target=self._loop.run_forever, name="server", daemon=True)
         self._thread.start()
         report.listeners.append(self._publish)
@@ -112,11 +109,7 @@ class Server:
 
     def _publish(self, what: str, content: Any) -> None:
         """Hand what is new to all clients."""
-        self._loop.call_soon_threadsafe(self._put_all, {what: content})
-
-    def _put_all(self, message: Any) -> None:
-        for client in self._clients:
-            client.put(message)
+        self._loop.call_soon_threadsafe(lambda: [client.put({what: content}) for client in self._clients])
 
     def _hear(self, cycle: Cycle) -> None:
         for client in tuple(self._clients):

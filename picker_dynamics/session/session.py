@@ -335,15 +335,16 @@ class Session(ABC):
 
     def reference(self) -> Array:
         """Pose (n,) [rad or m] at which the arm should be now; raises a LinkError where it is not active."""
-        if (reference := self.call("reference")) is None:
-            raise LinkError(f"the arm is not active: {self.hardware['problem'] or 'enable it first'}")
-        return array(reference)
+        return self._vector("reference", f"the arm is not active: {self.hardware['problem'] or 'enable it first'}")
 
     def setpoint(self) -> Array:
         """Set-point (n,) [rad] that was sent last; raises a LinkError where there is none."""
-        if (setpoint := self.call("setpoint")) is None:
-            raise LinkError(f"no set-points are sent: {self.hardware['message']}")
-        return array(setpoint)
+        return self._vector("setpoint", f"no set-points are sent: {self.hardware['message']}")
+
+    def _vector(self, name: str, complaint: str) -> Array:
+        if (vector := self.call(name)) is None:
+            raise LinkError(complaint)
+        return array(vector)
 
     def joints(self) -> dict[str, Any]:
         """Joints: ``names``, ``units``, and positions (n,) [rad or m], ``lower``, ``upper``, ``home`` and ``rest``."""
