@@ -265,7 +265,7 @@ def named(name: str) -> Check:
     """
     found = {one.name: one for one in CHECKS}
     if name not in found:
-        raise InputError(f"there is no check {name}, only {', '.join(found)}", subject="check", value=name)
+        raise InputError(f"there is no check {name}, only {', '.join(found)}", "check", name)
     return found[name]
 
 

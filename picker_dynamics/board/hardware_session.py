@@ -92,21 +92,21 @@ def enabling(link: Link, servos: ServoMap, period_s: float, at_rest_pose: bool) 
         if telemetry.live >> joint & 1:
             continue
         if not at_rest_pose:
-            raise PickerError(f"{name} is off, and nobody says that the arm stands at its rest pose", subject=name)
+            raise PickerError(f"{name} is off, and nobody says that the arm stands at its rest pose", name)
         pulses = tuple(pulse if k == joint else 0 for k, pulse in enumerate(rest))
         answer = link.request_async(Enable(1 << joint, pulses), PATIENCE_S)
         while not answer.done():
             telemetry, now_s = yield
         error = answer.exception()
         if error is not None and getattr(error, "reason", None) is not Reason.ALREADY_LIVE:  # done, but the answer got lost
-            raise PickerError(f"{name} could not be enabled: {error}", subject=name) from error
+            raise PickerError(f"{name} could not be enabled: {error}", name) from error
         due_s = now_s + period_s
         while now_s < due_s:
             telemetry, now_s = yield
     until_s = now_s + PATIENCE_S  # telemetry may be older than the last answer
     while off := [name for joint, name in enumerate(servos.joint_names) if not telemetry.live >> joint & 1]:
         if now_s > until_s:
-            raise PickerError(f"{off[0]} was switched on and its output does not run", subject=off[0])
+            raise PickerError(f"{off[0]} was switched on and its output does not run", off[0])
         telemetry, now_s = yield
 
 

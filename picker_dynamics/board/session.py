@@ -97,7 +97,7 @@ class Outputs(ABC):
 
     def accept_board(self) -> str:
         """Take the board that is connected although it was flashed for other limits; says which.  Moves nothing."""
-        raise InputError("this arm has no board", subject="board")
+        raise InputError("this arm has no board", "board")
 
     @abstractmethod
     def stop(self) -> None:

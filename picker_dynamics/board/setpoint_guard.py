@@ -68,7 +68,7 @@ class SetpointGuard:
         """
         for name, value in zip(("time", *self._names), (time_s, *q_cmd.tolist())):
             if not math.isfinite(value):
-                raise InputError(f"{name}: the set-point is {value}, not a finite number", subject=name, value=value)
+                raise InputError(f"{name}: the set-point is {value}, not a finite number", name, value)
         if time_s > now_s + AHEAD_S:
             return Refusal.AHEAD
         since_s = math.inf if self.last_s is None else time_s - self.last_s

@@ -163,7 +163,7 @@ def _servos(options: Options) -> tuple[str, tuple[str, ...]]:
     elif assumed:
         raise ConfigurationError(
             f"{arm.name} on hardware needs its servo map: give --servos (README, Your own arm); only simulated ones are assumed",
-            subject="servos",
+            "servos",
         )
     arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
     if assumed:

@@ -104,7 +104,7 @@ class Options:
         for name, allowed in CHOICES.items():
             if (value := getattr(self, name)) not in allowed:
                 one_of = ", ".join(filter(None, allowed))
-                raise ConfigurationError(f"{name} is {value!r}, must be one of {one_of}", subject=name, value=value)
+                raise ConfigurationError(f"{name} is {value!r}, must be one of {one_of}", name, value)
         require_namespace(self.namespace)
         if self.params_file:  # ROS parses it without bounds, in each node
             from picker_dynamics.files.formats import read_yaml
@@ -123,9 +123,9 @@ class Options:
             for name in names:
                 value = getattr(self, name)
                 if wrong and value != getattr(Options, name):
-                    raise ConfigurationError(f"{name} is {value}, but {why}", subject=name, value=value)
+                    raise ConfigurationError(f"{name} is {value}, but {why}", name, value)
         if not sim and not self.port:
-            raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", subject="port")
+            raise ConfigurationError("hardware is serial, but no port is given (for example /dev/ttyACM0)", "port")
 
     @property
     def torque_controlled(self) -> bool:

@@ -87,7 +87,7 @@ class GraphRunner:
         while not stopped():
             if (ended := self.dead()) is not None:
                 name, code = ended
-                raise ProcessEndedError(f"{name} {_how(code)}; stopping the others", subject=name, value=code)
+                raise ProcessEndedError(f"{name} {_how(code)}; stopping the others", name, code)
             for name, process in self.processes.items():
                 if name not in self._missed and process.poll() is not None:
                     self._missed.add(name)

@@ -73,7 +73,7 @@ def amounts(joints: dict, words) -> dict[str, float]:
     found, units = {}, dict(zip(joints["names"], joints["units"]))
     for name, _, text in (word.partition("=") for word in words):
         if name not in units:
-            raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(units)}", subject=name)
+            raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(units)}", name)
         found[name] = quantity(name, text, *((LENGTH, "m") if units[name] == "m" else (ANGLE, "deg")))
         refuse_if(not math.isfinite(found[name]), f"{name}: {text.strip()!r} is too large", name, text)
     return found
@@ -84,7 +84,7 @@ def _move(client, options) -> str:
         raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
     if options.joints:
         if options.pitch_deg is not None or options.straight or options.via:
-            raise InputError("--pitch-deg, --straight and --via belong to --tip X Y Z", subject="tip")
+            raise InputError("--pitch-deg, --straight and --via belong to --tip X Y Z", "tip")
         return _there(client, client.move(amounts(client.joints(), options.joints), False, options.duration))
     client.require_free()
     client.wait_holding()
@@ -102,7 +102,7 @@ def places(options) -> list:
     for words in options.via:
         *tip, last = words if words[-1].startswith("blend=") else (*words, "blend=0")
         if len(tip) != 3:
-            raise InputError(f"--via {' '.join(words)}: give X Y Z of the tip, and perhaps blend=M", subject="via")
+            raise InputError(f"--via {' '.join(words)}: give X Y Z of the tip, and perhaps blend=M", "via")
         place = [quantity("--via", word, LENGTH, "m") for word in tip]
         blend = quantity("blend", last.removeprefix("blend="), LENGTH, "m")
         via.append(Waypoint(place, straight=options.straight, blend=blend))

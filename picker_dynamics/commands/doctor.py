@@ -70,7 +70,7 @@ def run(options, *, ask=None) -> int:
         if session.may_move and any(one.moves for one in checks):
             tell(_warning(session))
             if not options.yes and not agreed("Type yes to go on: ", ask):
-                raise InputError("nothing was moved: nobody agreed (--yes agrees in advance)", subject="yes")
+                raise InputError("nothing was moved: nobody agreed (--yes agrees in advance)", "yes")
         _check(session, checks, report, tell)
         report["drift_ppm"] = round(link.statistics.drift_ppm, 1)
     report["passed"] = passed(report)

@@ -55,7 +55,6 @@ def _arm(options):
     """Description and servo map, which on a board are never assumed."""
     if servo_arm.assumes(arm := servo_arm.read_arm(options.urdf), options.servos):
         raise ConfigurationError(
-            f"a board that drives {arm.name} needs its servo map: give --servos; only simulated ones are assumed",
-            subject="servos",
+            f"a board that drives {arm.name} needs its servo map: give --servos; only simulated ones are assumed", "servos"
         )
     return servo_arm.load(options.urdf, options.servos, options.servo_overlay)

@@ -95,5 +95,5 @@ def run(options) -> int:
         raise
     except ImportError as error:
         what = f'{error.name} is not installed; identification needs it: pip install "picker_dynamics[demo]"'
-        raise MissingDependencyError(what, subject=error.name) from error
+        raise MissingDependencyError(what, error.name) from error
     return identify_verbs.VERBS[options.verb](options)

@@ -107,7 +107,7 @@ def run(options) -> int:
     with shared.client(options) as client, client.asking():
         running = client.running_arm().description.name
         if motion.arm and running and motion.arm != running:
-            raise JointNamesError(f"the motion is for the arm {motion.arm}, and {running} runs", subject="arm", value=running)
+            raise JointNamesError(f"the motion is for the arm {motion.arm}, and {running} runs", "arm", running)
         client.wait_holding()
         longest = float(np.abs(client.reference() - first).max())
         if longest > 1e-6:

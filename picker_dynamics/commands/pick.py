@@ -46,7 +46,7 @@ def add_parser(commands) -> None:
 def run(options) -> int:
     """Pick or place once, or as long as somebody asks; returns the exit code."""
     if len(options.tip) != (0 if options.listen else 3):
-        raise InputError(f"give X Y Z in metres{', or --listen' if options.command == 'pick' else ''}", subject="tip")
+        raise InputError(f"give X Y Z in metres{', or --listen' if options.command == 'pick' else ''}", "tip")
     end_with_parent()
     client = shared.waited_for(lambda: shared.client(options), options.wait)
     with shared.scripted(client) as arm:

@@ -102,7 +102,7 @@ def limits_of(recorded: ArmRecording, arm: str = "", servos: str = "") -> Bounds
         if not (arm or servos):
             return None
         text = f"the recording has the joints {', '.join(names)}, {described.name} has {other}"
-        raise ConfigurationError(text, subject="arm", value=described.name)
+        raise ConfigurationError(text, "arm", described.name)
     order = [described.joint_names.index(joint) for joint in names]
     full, peak, hold = (np.asarray(one)[order] for one in (limits.full, limits.peak, limits.hold))
     return Bounds(full, peak, hold, tuple(described.position_units[i] for i in order))

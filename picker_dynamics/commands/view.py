@@ -91,4 +91,4 @@ def require_safe(host: str, token: str) -> None:
             f"--host {host} lets others reach the page: give --token, {LEAST_TOKEN} characters or more, which they have to know "
             "(an arm on another machine is named by PICKER_HOST)"
         )
-        raise ConfigurationError(text, subject="token", value=len(token), limit=LEAST_TOKEN)
+        raise ConfigurationError(text, "token", len(token), LEAST_TOKEN)

@@ -172,4 +172,4 @@ def _answer(question: str) -> str:
     try:
         return input()
     except EOFError as error:
-        raise InputError("nobody answers: not weighed", subject="input") from error
+        raise InputError("nobody answers: not weighed", "input") from error

@@ -234,7 +234,7 @@ class ControlInterfaces:
         with session.turn:
             if len(message.displacements):
                 text = "displacements are not taken, velocities are; for steps send goals"
-                session.jogging.refuse(InputError(text, subject="displacements"), now_s)
+                session.jogging.refuse(InputError(text, "displacements"), now_s)
                 return
             driver = self._shell.driver_of(message.header)
             if self._shell.is_due(message.header, info):

@@ -30,7 +30,7 @@ def goal_from(message: JointTrajectory, partial: bool, start_s: float | None) ->
     for number, one in enumerate(points):
         if len(one.effort):
             text = f"point {number} has efforts: they follow from the motion and the payload here; leave the field empty"
-            raise InputError(text, subject="effort")
+            raise InputError(text, "effort")
 
     def rows(field):
         values = [getattr(point, field) for point in points]

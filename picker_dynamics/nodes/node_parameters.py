@@ -43,7 +43,7 @@ def _declared(node: Node, one: Setting) -> Any:
     try:
         return _plain(node.declare_parameter(one.name, value, descriptor, ignore_override=whole).value)
     except ParameterException as error:
-        raise ConfigurationError(f"parameter {one.name}: {error}", subject=one.name) from error
+        raise ConfigurationError(f"parameter {one.name}: {error}", one.name) from error
 
 
 def _plain(value: Any) -> Any:
@@ -100,6 +100,6 @@ def _require_steady_time(values: Mapping[str, Any]) -> None:
     if values.get("use_sim_time") is True:
         raise ConfigurationError(
             "use_sim_time is true: the arm is driven by this machine's steady clock, not by /clock; leave it false",
-            subject="use_sim_time",
-            value=True,
+            "use_sim_time",
+            True,
         )

@@ -28,7 +28,7 @@ from picker_dynamics.errors import NAME_MAX, InputError, PickerError, shown
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.kinematic_tree import Pose
-from picker_dynamics.robot.sighting import FIXED, MAX_AGE_S, Camera, Sighting
+from picker_dynamics.robot.sighting import FIXED, Camera, Sighting
 from picker_dynamics.session.entry import ERROR, OK, about_error, entry
 
 from .runtime import OUTCOMES, frame_prefix, made, message_of, name_of, seconds
@@ -81,13 +81,10 @@ class PickTopics:
     Args:
         arm: the arm.
         cameras: as of ``read_cameras``.
-        max_age_s: of a target.
     """
 
-    def __init__(
-        self, node: Node, arm: ArmDescription, cameras: Mapping[str, Camera] | None = None, max_age_s: float = MAX_AGE_S
-    ):
-        self.node, self.arm, self.cameras, self.max_age_s = node, arm, cameras or {}, max_age_s
+    def __init__(self, node: Node, arm: ArmDescription, cameras: Mapping[str, Camera]):
+        self.node, self.arm, self.cameras = node, arm, cameras
         self._prefix = frame_prefix(node.get_namespace())
         self._target: Target | None = None
         self._served: Target | None = None
@@ -128,7 +125,7 @@ class PickTopics:
 
     def in_base(self, target: Target) -> tuple[np.ndarray, float | None]:
         """Place (3,) [m] and pitch [rad] of a target in the arm's base frame, as ``Sighting.in_base``."""
-        return target.seen.in_base(self.arm, self.cameras, time.time(), self._pose_at, self._look_up, self.max_age_s)
+        return target.seen.in_base(self.arm, self.cameras, time.time(), self._pose_at, self._look_up)
 
     def say(self, target: Target, outcome: str, text: str, error: PickerError | None = None, **facts: object) -> None:
         """Tell what became of a target; once it has ended, the arm is free for the next."""

@@ -190,20 +190,6 @@ def steady_timer(node, period_s: float, callback: Callable[[], None]):
     return node.create_timer(period_s, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
-def listen(args, stop: list[int]) -> None:
-    """Initialise ROS and listen to signals: ``stop`` gets the number of each signal that ends a process.
-
-    rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
-
-    Raises:
-        ConfigurationError: environment or arguments with which ROS does not start.
-    """
-    prepare_transport()
-    hear_signals(stop.append)
-    end_with_parent()
-    start_ros(args)
-
-
 def shutdown_ros() -> None:
     """Shut ROS down; a signal that comes while Python winds up would look like a crash."""
     rclpy.try_shutdown()
@@ -232,12 +218,18 @@ def turn(_node: Any, executor: SingleThreadedExecutor) -> None:
 
 
 def ros_process(body: Callable[[list[int]], None], args=None) -> int:
-    """Do ``body`` with ROS, given the signals that have come to end it; returns the exit code for the shell."""
+    """Do ``body`` with ROS, given the numbers of the signals that have come to end it; returns the exit code for the shell.
+
+    rclpy's own signal handling loses the last message, so it is switched off and a flag takes its place.
+    """
     stop: list[int] = []
     try:
         with ExitStack() as at_the_end:
             at_the_end.callback(shutdown_ros)
-            listen(args, stop)
+            prepare_transport()
+            hear_signals(stop.append)
+            end_with_parent()
+            start_ros(args)
             body(stop)
     except ExternalShutdownException:
         pass

@@ -70,11 +70,11 @@ def _shape(name: str, marker: Marker) -> Geometry:
     x, y, z = size
     kinds = {marker.CUBE: ("box", size), marker.CYLINDER: ("cylinder", [0.5 * x, z]), marker.SPHERE: ("sphere", [0.5 * x])}
     if marker.type not in kinds:
-        raise ConfigurationError(f"{where}: a marker of type {marker.type}, must be CUBE, SPHERE or CYLINDER", subject=name)
+        raise ConfigurationError(f"{where}: a marker of type {marker.type}, must be CUBE, SPHERE or CYLINDER", name)
     kind, dimensions = kinds[marker.type]
     if kind != "box" and (x != y or (kind == "sphere" and x != z)):
-        raise ConfigurationError(f"{where}: scale is {x:g}, {y:g}, {z:g}: a {kind} must be round", subject=name)
+        raise ConfigurationError(f"{where}: scale is {x:g}, {y:g}, {z:g}: a {kind} must be round", name)
     rotation = rotation_of(marker.pose.orientation)
     if rotation is None:
-        raise ConfigurationError(f"{where}: its orientation is no unit quaternion", subject=name)
+        raise ConfigurationError(f"{where}: its orientation is no unit quaternion", name)
     return scene_shape(name, kind, list(dimensions), [place.x, place.y, place.z], rotation, where)

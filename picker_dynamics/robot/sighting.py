@@ -61,7 +61,6 @@ class Sighting:
         now_s: float,
         pose_at: Callable[[float], Array | None],
         look_up: Callable[[str, float], Pose],
-        max_age_s: float = MAX_AGE_S,
     ) -> tuple[Array, float | None]:
         """Place (3,) [m] and pitch of the tool [rad] in the base frame; no pitch where the sighting is not turned in its own.
 
@@ -75,7 +74,7 @@ class Sighting:
             InputError: numbers that are none, too old, from the future, or where nobody knows the frame.
         """
         place, age_s = as_vector("target", self.place, 3), now_s - self.stamp_s if self.stamp_s else 0.0
-        refuse_if(age_s > max_age_s, f"the target is {age_s:.1f} s old, at most {max_age_s:g} s", "stamp", age_s, max_age_s)
+        refuse_if(age_s > MAX_AGE_S, f"the target is {age_s:.1f} s old, at most {MAX_AGE_S:g} s", "stamp", age_s, MAX_AGE_S)
         text = f"the target is stamped {-age_s:.1f} s ahead of now, at most {AHEAD_S:g} s: do both clocks agree?"
         refuse_if(-age_s > AHEAD_S, text, "stamp", age_s, AHEAD_S)
         frame = self._frame(arm, cameras, pose_at, look_up)

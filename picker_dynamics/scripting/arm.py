@@ -127,7 +127,7 @@ class Arm(ScriptedArm):
         known = equipment(arm, servos)
         if known.servos is None or servo_arm.assumes(known.description, servos):
             name = known.description.name
-            raise ConfigurationError(f"{name} on a serial port needs its servo map: servos=FILE", subject="servos", value=name)
+            raise ConfigurationError(f"{name} on a serial port needs its servo map: servos=FILE", "servos", name)
         return cls(known, open_port(known.known, port, compensation, None if scene is None else str(scene), rate_hz))
 
     @classmethod

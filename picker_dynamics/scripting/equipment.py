@@ -91,8 +91,7 @@ class Equipment:
             return self.gripper
         arm = self.description
         raise InputError(
-            f"{arm.name} has no gripper: each joint moves the tool ({arm.tool}); give the gripper's servo a `grip`",
-            subject="gripper",
+            f"{arm.name} has no gripper: each joint moves the tool ({arm.tool}); give the gripper's servo a `grip`", "gripper"
         )
 
     @cached_property

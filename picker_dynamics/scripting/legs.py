@@ -85,7 +85,7 @@ class Replay:
 def refused(text: str, why: PickerError) -> PickerError:
     """A refusal of the whole for the reason ``why``."""
     kind = type(why) if isinstance(why, InputError | GoalRefusedError) and not hasattr(why, "time_s") else GoalRefusedError
-    return kind(f"{text}: {why}", subject=why.subject, value=why.value, limit=why.limit)
+    return kind(f"{text}: {why}", why.subject, why.value, why.limit)
 
 
 def checked(

@@ -145,7 +145,7 @@ def _jaws(known: Equipment, how: Handling) -> tuple[str, float, float]:
         if not lower <= value <= upper:
             low, high, asked = (told(one, arm.position_units[j]) for one in (lower, upper, value))
             text = f"{what} is {asked}, {name} goes from {low} to {high}"
-            raise LimitError(text, subject=name, value=value, limit=upper if value > upper else lower)
+            raise LimitError(text, name, value, upper if value > upper else lower)
         found.append(value)
     return name, found[0], found[1]
 

@@ -202,7 +202,7 @@ class ScriptedArm:
             try:
                 return session.message_along(asked.motion(arm, held, self._validator()))
             except (LimitError, InfeasibleError) as why:
-                raise GoalRefusedError(f"refused: {why}", subject=why.subject, value=why.value, limit=why.limit) from why
+                raise GoalRefusedError(f"refused: {why}", why.subject, why.value, why.limit) from why
         target = asked.target(arm, held)
         return session.message([asked.seconds(arm, held, target)], [target])
 

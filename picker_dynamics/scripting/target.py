@@ -67,7 +67,7 @@ class Asked:
         target = np.array(held, dtype=float)
         for name, value in self.joints.items():
             if name not in arm.joint_names:
-                raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(arm.joint_names)}", subject=name)
+                raise JointNamesError(f"no joint {name!r}; the arm has {', '.join(arm.joint_names)}", name)
             j = arm.joint_names.index(name)
             target[j] = (1.0 if arm.position_units[j] == "m" else UNITS[self.unit]) * checked_number(name, value)
         return target

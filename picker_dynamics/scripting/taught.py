@@ -88,7 +88,7 @@ def read(name: str | Path, arm: ArmDescription) -> Taught:
     try:
         return _taught(values, arm)
     except InputError as error:
-        raise InputError(f"{path}: {error}", subject=error.subject, value=error.value, limit=error.limit) from error
+        raise InputError(f"{path}: {error}", error.subject, error.value, error.limit) from error
 
 
 def _taught(values: Any, arm: ArmDescription) -> Taught:
@@ -97,7 +97,7 @@ def _taught(values: Any, arm: ArmDescription) -> Taught:
     refuse_if(taught != this, f"taught for the arm {taught[0]} {taught[1]}; this is {arm.name} {this[1]}", "arm", str(taught[0]))
     steps = values.get("steps")
     if not isinstance(steps, list) or not 0 < len(steps) <= STEPS_MAX:
-        raise InputError(f"steps must be a list of 1 to {STEPS_MAX} steps", subject="steps", limit=STEPS_MAX)
+        raise InputError(f"steps must be a list of 1 to {STEPS_MAX} steps", "steps", limit=STEPS_MAX)
     speed = _number("speed", values.get("speed", 1.0), "the file")
     return Taught(speed, tuple(_step(f"step {k}", step, arm) for k, step in enumerate(steps, 1)))
 
@@ -184,7 +184,7 @@ class TaughtFile:
             new.write_text(after, encoding="utf-8")
             os.replace(new, self.path)  # whole or not at all
         except OSError as error:
-            raise InputError(f"{self.path} cannot be written: {error.strerror}", subject=str(self.path)) from error
+            raise InputError(f"{self.path} cannot be written: {error.strerror}", str(self.path)) from error
         self.count += 1
 
 

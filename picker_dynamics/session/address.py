@@ -104,7 +104,7 @@ class Claim:
                 f"the arm of namespace /{namespace.strip('/')} in ROS domain {chosen_domain()} is run by process {owner} already"
             )
             advice = "end that one, or choose another namespace or ROS_DOMAIN_ID"
-            raise OccupiedError(f"{where}: {advice}", subject=namespace) from None
+            raise OccupiedError(f"{where}: {advice}", namespace) from None
         os.ftruncate(self._file, 0)
         os.write(self._file, str(os.getpid()).encode())
 

@@ -14,6 +14,7 @@ from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.goal_tracking import Outcome, Verdict
 from picker_dynamics.execution.lease import Holder, Kind
 from picker_dynamics.execution.motion import Phase
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
 
 TIP_SPEED = 0.15
@@ -26,6 +27,12 @@ LOOK_S = 0.02
 
 NAME, LONGEST_S = "park", 600.0
 """Of who has the arm meanwhile, and for how long at the most [s]."""
+
+
+def straight_goal(arm: ArmDescription, start: Array, target: Array, least_s: float = 0.0) -> Goal:
+    """A goal straight from one pose (n,) to another [rad or m], in ``least_s`` or as long as the tip's way takes."""
+    still = [np.zeros(arm.n).tolist()]
+    return Goal(arm.joint_names, [asked_duration(arm, start, target, least_s)], [target.tolist()], still, still)
 
 
 def park(session: Controller, rest: Array, hurried: Callable[[], bool]) -> None:
@@ -43,8 +50,7 @@ def park(session: Controller, rest: Array, hurried: Callable[[], bool]) -> None:
     if held is None:
         raise BoardFaultError(f"not parked: {session.hardware.session.problem or session.problem}")
     arm, limits = execution.description, execution.limits
-    still = np.zeros(arm.n).tolist()
-    goal = Goal(arm.joint_names, [asked_duration(arm, held, rest, 0.0)], [rest.tolist()], [still], [still])
+    goal = straight_goal(arm, held, rest)
     with session.turn:  # nobody takes the arm from its last motion
         execution.lease.end_all()
         execution.lease.grant(Holder(Kind.DRIVER, NAME), range(arm.n), session.clock.now() + LONGEST_S)

@@ -145,7 +145,7 @@ def require_known(settings: Settings, names: Iterable[str]) -> None:
     """Raise a ConfigurationError for a name that looks like a misspelt one of ``settings``."""
     for name in set(names) - set(settings.declared):
         if meant := difflib.get_close_matches(name, settings.declared, 1, ALIKE):
-            raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", subject=name)
+            raise ConfigurationError(f"parameter {name} does not exist, did you mean {meant[0]}?", name)
 
 
 def log(what: str, content: Any) -> None:
@@ -175,7 +175,7 @@ def main(words: Sequence[str] | None = None) -> int:
         run(arm, report, claim, stop)
     except Exception as error:
         if isinstance(error, InputError) and not isinstance(error, ConfigurationError):
-            error = ConfigurationError(str(error), subject=error.subject, value=error.value, limit=error.limit)
+            error = ConfigurationError(str(error), error.subject, error.value, error.limit)
         return exit_code_of(error)
     return 0
 

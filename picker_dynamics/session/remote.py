@@ -156,5 +156,5 @@ def _connected(namespace: str, host: str) -> socket.socket:
         stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         stream.connect(str(socket_path(namespace)))
     except OSError as error:
-        raise LinkError(f"no running arm answers at {host}: {error}" if host else NOBODY, subject=host or namespace) from error
+        raise LinkError(f"no running arm answers at {host}: {error}" if host else NOBODY, host or namespace) from error
     return stream

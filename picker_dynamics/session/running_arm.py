@@ -30,7 +30,7 @@ from picker_dynamics.controller.settings import Setting, Settings
 from picker_dynamics.controller.surroundings import Surroundings
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import ConfigurationError, PickerError
+from picker_dynamics.errors import ConfigurationError, InputError, PickerError
 from picker_dynamics.execution.checks import TorqueLimits
 from picker_dynamics.execution.collision import OFF, standing_floor
 from picker_dynamics.execution.events import EventKind
@@ -118,8 +118,11 @@ class RunningArm:
         self.worker = Worker() if plans_beside else None
         self.connection: Connection | None = None
         self.plant: TorquePlant | None = None
-        make = self._servo_bus if on_bus else self._servo_board
-        board, law = make(open_port) if torque is None else self._torque_arm(torque)
+        if torque is not None:
+            board, law = self._torque_arm(torque)
+        else:
+            assert self.servos is not None
+            board, law = (self._servo_bus if on_bus else self._servo_board)(self.servos, open_port)
         rate_hz, deceleration = control["rate_hz"], control["max_deceleration"]
         timing = Timing(rate_hz, control["lead_s"], max(1, round(rate_hz / control["action_monitor_rate"])))
         execution = Execution(arm, Limits(limits, self.model_of()), timing, deceleration, worker=self.worker or at_once)
@@ -139,9 +142,8 @@ class RunningArm:
             *(f"collision: {note}" for note in self.surroundings.notes),
         )
 
-    def _servo_board(self, open_port: Callable[[str, int], Port]) -> tuple[Hardware, Law]:
-        arm, servos, hardware, law = self.description, self.servos, self.settings[HARDWARE], self._compensator()
-        assert servos is not None
+    def _servo_board(self, servos: ServoMap, open_port: Callable[[str, int], Port]) -> tuple[Hardware, Law]:
+        arm, hardware, law = self.description, self.settings[HARDWARE], self._compensator(servos)
         hardware.declare(*parameters.SERVO_BOARD)
         model = ArmStateModel(self.model, servos.model, servos.rest, MODEL_STEP_S, arm.position_units)
         budget = ServoBudget(servos, ambient_c=hardware["ambient_c"], limit_c=hardware["temperature_limit_c"])
@@ -151,9 +153,8 @@ class RunningArm:
         self.connection = Connection(session, hardware["port"])
         return ServoBoard(session), ServoLaw(law)
 
-    def _servo_bus(self, open_port: Callable[[str, int], Port]) -> tuple[Hardware, Law]:
-        servos, hardware, law = self.servos, self.settings[HARDWARE], self._compensator()
-        assert servos is not None
+    def _servo_bus(self, servos: ServoMap, open_port: Callable[[str, int], Port]) -> tuple[Hardware, Law]:
+        hardware, law = self.settings[HARDWARE], self._compensator(servos)
         hardware.declare(*parameters.SERVO_BUS)
         dialect = DIALECTS[servos.bus or ""]
         patience_s = SIMULATED_PATIENCE_S if hardware["at_rest_pose"] else PATIENCE_S
@@ -162,12 +163,11 @@ class RunningArm:
         self.connection = Connection(session, hardware["port"])
         return BusServos(session), BusLaw(law)
 
-    def _compensator(self) -> Compensator:
+    def _compensator(self, servos: ServoMap) -> Compensator:
         dynamics = self.settings[DYNAMICS]
-        assert self.servos is not None
         dynamics.declare(*parameters.SERVO_DYNAMICS)
         how = (dynamics[name] for name in ("compensation", "fade_s", "payload.transition_s"))
-        return Compensator(self.model, self.servos, *how)
+        return Compensator(self.model, servos, *how)
 
     def _torque_arm(self, arm: arms.Arm) -> tuple[Hardware, Law]:
         from picker_dynamics.sim.torque_plant import TorquePlant  # here, so that without MuJoCo it ends with one line
@@ -260,8 +260,13 @@ class RunningArm:
         return GoalTracker(arm.joint_names, arm.position_units, wanted, motion.start_s, "; ".join(remarks))
 
     def grip(self, position: Sequence[float], effort: Sequence[float] = (), **asker: Any) -> GoalRequest:
-        """Make a command of the gripper's joint to ``position`` [rad or m]: done there, or where what it grips stops it."""
-        assert self.gripper is not None
+        """Make a command of the gripper's joint to ``position`` [rad or m]: done there, or where what it grips stops it.
+
+        Raises:
+            InputError: there is no gripper.
+        """
+        if self.gripper is None:
+            raise InputError("this arm has no gripper", "gripper")
         settings, command = replace(self.gripper, allow_stalling=True), GripperCommand((), position, effort=effort)
         return gripper_request(command, settings, self.controller.execution, self.clock.now, **asker)
 
@@ -331,8 +336,7 @@ class RunningArm:
         if how == "relax" and self.outputs.state is not State.OFFLINE:
             self.session.disable()
         elif how == "park" and self.outputs.state is State.ACTIVE:
-            assert self.servos is not None
-            park(self.session, self.servos.rest, hurried)
+            park(self.session, self.poses[0], hurried)
 
     def close(self) -> None:
         """Close port and worker, after the last cycle; the board holds what it has."""
@@ -349,7 +353,7 @@ def _declare_same(same: Sequence[Setting], control: Settings, *parts: Settings) 
         for name, value in ((one.name, part[one.name]) for one in same if part[one.name] != one.default):
             if value != control[name]:
                 text = f"{name} is {value!r} for {part.owner}, {control[name]!r} for {control.owner}: an arm has one"
-                raise ConfigurationError(text, subject=name, value=value)
+                raise ConfigurationError(text, name, value)
 
 
 def _bounds(known: Known) -> tuple[TorqueLimits, Tolerances, Array, Array]:
@@ -376,5 +380,5 @@ def _gripper(control: Settings, arm: ArmDescription, servos: ServoMap | None) ->
     grips = {} if servos is None else {one.joint: one.grip.torque for one in servos.servos if one.grip is not None}
     settings = replace(fits, **chosen, torque=grips.get(joint))
     if problem := settings_problem(settings, arm):
-        raise ConfigurationError(problem, subject="gripper.joint")
+        raise ConfigurationError(problem, "gripper.joint")
     return settings

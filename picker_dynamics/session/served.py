@@ -19,13 +19,14 @@ from picker_dynamics.controller.settings import Settings
 from picker_dynamics.errors import GoalRefusedError, InputError, LinkError
 from picker_dynamics.execution.driving import MARK
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.goal import HAIR, Goal, OutdatedError, asked_duration
+from picker_dynamics.execution.goal import HAIR, Goal, OutdatedError
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.lease import IF_FREE
 from picker_dynamics.robot import arm_text
 from picker_dynamics.robot.model import checked_number
 
 from .entry import OK, number_in
+from .park import straight_goal
 from .report import Report
 from .running_arm import RunningArm
 
@@ -56,7 +57,7 @@ class ServedSession:
             GoalRefusedError: a stop, reset or enable has come since it was asked for.
         """
         if call.startswith("_") or call == "carry_out" or not callable(method := getattr(self, call, None)):
-            raise InputError(f"there is no call {call!r}", subject="call")
+            raise InputError(f"there is no call {call!r}", "call")
         with self._session.turn:
             if call in ACTS:
                 self._session.gate.require(epoch)
@@ -143,7 +144,7 @@ class ServedSession:
         held: dict[str, Any] = {"floor_z": values["floor_z"], "margin_m": values["collision.margin"], "scene": None}
         if around.enabled:
             held["scene"] = [
-                {"name": name, "kind": one.kind, "size": list(one.size), "at": list(one.xyz), "rotation": _plain(one.rotation)}
+                {"name": name, "kind": one.kind, "size": list(one.size), "at": list(one.xyz), "rotation": one.rotation.tolist()}
                 for name, one in around.scene.items()
             ]
             held["droops"] = around.droops
@@ -156,7 +157,7 @@ class ServedSession:
 
     def _settings(self, part: str) -> Settings:
         if part not in self._arm.settings:
-            raise InputError(f"there is no part {part!r}; there are {', '.join(self._arm.settings)}", subject="part", value=part)
+            raise InputError(f"there is no part {part!r}; there are {', '.join(self._arm.settings)}", "part", part)
         return self._arm.settings[part]
 
     # -- what is asked ---------------------------------------------------------------------------------------
@@ -176,7 +177,9 @@ class ServedSession:
     ) -> None:
         """Ask for a motion; what becomes of it comes as events with its ``name``."""
         partial = self._arm.settings[CONTROLLER]["allow_partial_joints_goal"]
-        goal = Goal(joint_names, times_s, positions, velocities, accelerations, None, partial=partial)
+        self._submit(name, Goal(joint_names, times_s, positions, velocities, accelerations, None, partial=partial))
+
+    def _submit(self, name: str, goal: Goal) -> None:
         self._session.submit(GoalRequest(lambda: goal, tracker=self._arm.tracker, **self._asker(name)))
 
     def move(self, name: str, joints: Mapping[str, float], relative: bool = False, least_s: float = 0.0) -> None:
@@ -190,26 +193,16 @@ class ServedSession:
         for joint, value in joints.items():
             j = arm.joint_names.index(joint)
             target[j] = checked_number(joint, value) + (held[j] if relative else 0.0)
-        still = [[0.0] * arm.n]
-        self.goal(
-            name,
-            arm.joint_names,
-            [asked_duration(arm, held, target, checked_number("least_s", least_s, "s"))],
-            [target.tolist()],
-            still,
-            still,
-        )
+        self._submit(name, straight_goal(arm, held, target, checked_number("least_s", least_s, "s")))
 
     def grip(self, name: str, position: float) -> None:
         """Move the gripper's joint to ``position`` [rad or m]: done there, or where what it grips stops it."""
-        if self._arm.gripper is None:
-            raise InputError("this arm has no gripper", subject="gripper")
         self._session.submit(self._arm.grip((position,), **self._asker(name)))
 
     def _asker(self, name: str) -> dict[str, Any]:
         driver = self._session.drivers.of_goal(name, self._arm.clock.now())
         if MARK in name and not driver:
-            raise GoalRefusedError("refused: who asks does not drive the arm any more", subject="driver")
+            raise GoalRefusedError("refused: who asks does not drive the arm any more", "driver")
         return {"identifier": name, "driver": driver, "if_free": name.startswith(IF_FREE)}
 
     def cancel(self) -> bool:
@@ -287,8 +280,3 @@ def require_fresh(age_s: float) -> None:
     """Raise an OutdatedError for a jog that is too old."""
     if age_s > JOG_LATE_S:
         raise OutdatedError(f"the jog is {age_s:.2f} s old, allowed {JOG_LATE_S} s", "jog", age_s, JOG_LATE_S)
-
-
-def _plain(matrix: Any) -> list[list[float]]:
-    plain: list[list[float]] = np.asarray(matrix, dtype=float).tolist()
-    return plain

@@ -384,7 +384,7 @@ class Session(ABC):
         """Raise a GoalRefusedError where somebody else moves the arm: a goal would take it from another one's."""
         if mover := self.call("snapshot")["controller"]["values"]["lease"]:
             why = f"the arm is moved by another ({mover}): wait, or take it with --preempt or picker stop"
-            raise GoalRefusedError(why, subject=mover)
+            raise GoalRefusedError(why, mover)
 
     # -- motions ---------------------------------------------------------------------------------------------
 
@@ -516,7 +516,7 @@ class Session(ABC):
             return
         if refusal := self.call("drive", name=self.driver):
             self.leave()
-            raise GoalRefusedError(refusal, subject="driver")
+            raise GoalRefusedError(refusal, "driver")
         begins, self.driving, self.drives, self._looked_s = not self.driving, True, True, time.monotonic()
         if begins:
             self._start_beats()

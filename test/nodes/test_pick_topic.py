@@ -19,6 +19,7 @@ from picker_dynamics.errors import InputError
 from picker_dynamics.nodes import pick_topic
 from picker_dynamics.nodes.pick_topic import DONE, UNDER_WAY, PickTopics
 from picker_dynamics.nodes.runtime import to_stamp
+from picker_dynamics.robot import sighting
 from picker_dynamics.scripting.arm import Arm
 
 ARM = picker()
@@ -46,10 +47,11 @@ class Client:
 @pytest.fixture(autouse=True)
 def no_wait(monkeypatch):
     monkeypatch.setattr(pick_topic, "TF_S", 0.0)
+    monkeypatch.setattr(sighting, "MAX_AGE_S", 60.0)  # the first target waits for SciPy to be loaded
 
 
 def topics_of(client: Client) -> PickTopics:
-    return PickTopics(client, ARM, max_age_s=60.0)  # the first target waits for SciPy to be loaded
+    return PickTopics(client, ARM, {})
 
 
 def target(frame: str, *place: float, age_s: float = 0.0, w: float = 1.0) -> PoseStamped:

@@ -12,7 +12,7 @@ from unruly_host import UnrulyHost
 
 from picker_dynamics.board.firmware.config import FirmwareConfig
 from picker_dynamics.board.protocol import Adopt, Disable, Enable, Fault, FrameDecoder, Reason, Relax
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 from picker_dynamics.sim.output_motion import interpolate
 
@@ -37,7 +37,7 @@ def test_frames_that_are_not_understood_are_refused_by_name(vector):
 
 def test_a_board_drives_one_to_eight_joints():
     for count in (0, 9):
-        with pytest.raises(InputError, match=f"{count} joints"):
+        with pytest.raises(ConfigurationError, match=f"{count} joints"):
             FirmwareConfig(LIMITS[:1] * count)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from picker_dynamics.errors import InputError
+from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.robot.servo_map import ServoMap
 
 from ..protocol import Info, JointLimits, limits_checksum
@@ -48,9 +48,9 @@ class FirmwareConfig:
     start_time_us: int = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.joints) <= JOINTS_MAX:
-            raise InputError(
-                f"{len(self.joints)} joints: a board drives 1 to {JOINTS_MAX}", value=len(self.joints), limit=JOINTS_MAX
+        if not 0 < len(self.joints) <= JOINTS_MAX:
+            raise ConfigurationError(
+                f"{len(self.joints)} joints: a board drives at most {JOINTS_MAX}", value=len(self.joints), limit=JOINTS_MAX
             )
 
 

@@ -47,9 +47,9 @@ def gravity_model(servo_map: ServoMap, description: ArmDescription) -> tuple[lis
             name, stiffness = servo_map.joint_names[joint], servo_map.servos[joint].stiffness
             raise ConfigurationError(
                 f"{name}: stiffness {stiffness} N·m/rad is too low for the firmware's gravity",
-                subject=name,
-                value=stiffness,
-                limit=stiffness * largest / CHANGE_MAX,
+                name,
+                stiffness,
+                stiffness * largest / CHANGE_MAX,
             )
     return pitch, moments, maps
 

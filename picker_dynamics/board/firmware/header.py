@@ -15,7 +15,6 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 
 from ..protocol import limits_checksum
-from ..protocol.codes import JOINTS_MAX
 from .config import ADC_COUNTS, ADC_REFERENCE_MV, FirmwareConfig, board_limits
 from .gravity_export import gravity_model
 
@@ -50,10 +49,13 @@ def header_text(servo_map: ServoMap, description: ArmDescription, sources: Seque
     Raises:
         ConfigurationError: the arm or its servo frame does not fit a board.
     """
-    _require_a_board(servo_map)
+    frame_us = round(servo_map.frame_s * 1e6)
+    if frame_us > FRAME_US_MAX:
+        text = f"board: frame_us is {frame_us}, the firmware's longest is {FRAME_US_MAX}"
+        raise ConfigurationError(text, "board", frame_us, FRAME_US_MAX)
     servos, names, supply = servo_map.servos, list(map(_plain, servo_map.joint_names)), servo_map.supply
     limits = board_limits(servo_map)
-    config = FirmwareConfig(limits, frame_us=round(servo_map.frame_s * 1e6))
+    config = FirmwareConfig(limits, frame_us=frame_us)
     pins = [TIMER_FIRST_PIN + servo.channel if servo.channel < TIMER_CHANNELS else NONE for servo in servos]
     inputs = [NONE if servo.feedback_adc is None else servo.feedback_adc for servo in servos]
     divider = round(ADC_REFERENCE_MV * supply.divider / ADC_COUNTS * (1 << SUPPLY_SHIFT)) if supply else 0
@@ -111,21 +113,6 @@ constexpr picker::Config CONFIG = {{
 
 }}  // namespace arm_config
 """
-
-
-def _require_a_board(servo_map: ServoMap) -> None:
-    if servo_map.n > JOINTS_MAX:
-        raise ConfigurationError(
-            f"{servo_map.n} joints: a board drives at most {JOINTS_MAX}", value=servo_map.n, limit=JOINTS_MAX
-        )
-    frame_us = round(servo_map.frame_s * 1e6)
-    if frame_us > FRAME_US_MAX:
-        raise ConfigurationError(
-            f"board: frame_us is {frame_us}, the firmware's longest is {FRAME_US_MAX}",
-            subject="board",
-            value=frame_us,
-            limit=FRAME_US_MAX,
-        )
 
 
 def _gravity(servo_map: ServoMap, description: ArmDescription) -> str:

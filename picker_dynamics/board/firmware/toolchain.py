@@ -129,7 +129,7 @@ def _locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = open(folder / ".lock", "w", encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(f"cannot build in {folder}: {error.strerror}", subject="out", value=str(folder)) from error
+        raise ConfigurationError(f"cannot build in {folder}: {error.strerror}", "out", str(folder)) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -82,7 +82,7 @@ class ArmView(View):
     def __init__(self, known: Equipment, session: Session, folder: str | Path = ""):
         super().__init__(known, folder)
         self.arm, self.session = ScriptedArm(known, session, drives=True), session
-        self.wheel, self.tours = Wheel(), Tours(self.arm, self.channel, self.say)
+        self.wheel, self.tours = Wheel(), Tours(self.arm, session, self.channel, self.say)
         self._lock, self._turns, self.turn = threading.RLock(), itertools.count(1), 0
         self._over = threading.Event()
         self._looked_s = -math.inf
@@ -212,7 +212,7 @@ class ArmView(View):
             self.say(said := self._record(fields["on"]))
             return {"said": said}
         if what == "play":
-            raise InputError("this is no recording", subject="play")
+            raise InputError("this is no recording", "play")
         if what == "jog" and not any(map(_moves, fields.values())):
             with self._lock:
                 if self.wheel.driver == page and not self.tours.name:
@@ -220,7 +220,7 @@ class ArmView(View):
             return {}
         epoch, seen_s = _seen(self.seen() if seen is None else seen)
         if epoch != self.epoch:
-            raise GoalRefusedError(OUTDATED, subject="epoch")
+            raise GoalRefusedError(OUTDATED, "epoch")
         if what == "jog":
             require_fresh(time.monotonic() - seen_s)
         turn = self._take(page, what, fields.get("over", False))  # a refusal is that page's alone
@@ -250,9 +250,9 @@ class ArmView(View):
         if what == "drive" and not ready:
             return {}  # so that it can reset and enable
         if self.tours.name and what != "drive":
-            raise PickerError(f"{self.tours.name} is under way: end it first", subject="tour")
+            raise PickerError(f"{self.tours.name} is under way: end it first", "tour")
         if not ready:
-            raise GoalRefusedError(f"refused: hardware: {hardware['message']}", subject="hardware")
+            raise GoalRefusedError(f"refused: hardware: {hardware['message']}", "hardware")
         try:
             self.session.take_arm()
         except PickerError:
@@ -273,7 +273,7 @@ class ArmView(View):
             return self.tours.begin(asked, lambda: self.turn == turn)
         if not self.session.wait_at_most(BEGINS_S, lambda: self.session.controller.get("phase") in ("holding", "executing")):
             controller = self.session.controller
-            raise GoalRefusedError(f"refused: controller: {controller['message']}", subject="controller")
+            raise GoalRefusedError(f"refused: controller: {controller['message']}", "controller")
         goal = self.arm.goal(self._motion(asked))
         with self._lock:
             self._require(turn)
@@ -292,7 +292,7 @@ class ArmView(View):
         if accept:
             self.say(self.session.accept_board())
         if not sure and self.session.hardware.get("outputs") != "running":
-            raise InputError("enable: say that the arm stands at its rest pose, and that hands are away", subject="enable")
+            raise InputError("enable: say that the arm stands at its rest pose, and that hands are away", "enable")
         return self.session.enable(sure)
 
     def _record(self, on: bool) -> str:
@@ -305,7 +305,7 @@ class ArmView(View):
         refuse_if(on == (process is not None), f"{'already' if on else 'nothing is'} being recorded", "record")
         if process is None:
             if not isinstance(session, RemoteSession):
-                raise InputError("a script records its arm itself: with arm.record()", subject="record")
+                raise InputError("a script records its arm itself: with arm.record()", "record")
             where = ["--namespace", session.namespace] if session.namespace else []
             command, pipe = [sys.executable, "-m", "picker_dynamics", "record", "--duration", LONGEST_S, *where], subprocess.PIPE
             env = os.environ | lifeline.children()
@@ -334,7 +334,7 @@ class ArmView(View):
 
     def _require(self, turn: int) -> None:
         if self.turn != turn:
-            raise GoalRefusedError("ended before it began", subject="page")
+            raise GoalRefusedError("ended before it began", "page")
 
     def _end(self) -> None:
         """End the turn: no motion or tour of it begins or goes on, and no jog."""
@@ -359,7 +359,7 @@ def _seen(text: str) -> tuple[int, float]:
         epoch, time_s = text.split()
         return int(epoch), float(time_s)
     except ValueError:
-        raise InputError("the page does not say what it has seen of the arm: reload it", subject="page") from None
+        raise InputError("the page does not say what it has seen of the arm: reload it", "page") from None
 
 
 def _refusal(error: PickerError) -> dict[str, Any]:

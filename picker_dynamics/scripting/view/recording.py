@@ -75,7 +75,7 @@ class RecordingView(View):
             if fields["at_s"] is not None:
                 self._at_s = min(max(fields["at_s"], 0.0), self._length_s)
         elif what not in ("leave", "cancel"):
-            raise GoalRefusedError("this is a recording: nothing moves", subject="recording")
+            raise GoalRefusedError("this is a recording: nothing moves", "recording")
         return {}
 
     def check(self, asked: Request) -> Mapping[str, Any]:

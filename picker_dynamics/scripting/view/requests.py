@@ -79,4 +79,4 @@ def _checked(name: str, kind: str, value: Any) -> Any:
         return {joint: finite(one, joint) for joint, one in value.items()}
     if (kind == FLAG and isinstance(value, bool)) or (kind == TEXT and isinstance(value, str) and len(value) <= LETTERS):
         return value
-    raise InputError(f"{name} must be {kind}", subject=name)
+    raise InputError(f"{name} must be {kind}", name)

@@ -91,6 +91,9 @@ class ViewServer:
         host, port: on which it listens; port 0: any.
         token: that pages have to know; empty: a random one.
 
+    Attributes:
+        strangers: tasks of connections on which the token was not seen yet, the oldest first.
+
     Raises:
         MissingDependencyError: there is no page.
         LinkError: nobody can listen there.
@@ -107,7 +110,7 @@ class ViewServer:
         self._listener.setblocking(False)
         self.door = Door(host, self._listener.getsockname()[1], token)
         self.workers, self.stopping, self.streams = map(ThreadPoolExecutor, (WORKERS, STOPPING, STREAMS))
-        self._tasks, self._strangers = dict[asyncio.Task[None], None](), dict[asyncio.Task[None], None]()  # the oldest first
+        self._tasks, self.strangers = dict[asyncio.Task[None], None](), dict[asyncio.Task[None], None]()  # the oldest first
         self._loop, self.answering = asyncio.new_event_loop(), asyncio.Semaphore(ANSWERED)
         self._thread = threading.Thread(target=self._loop.run_forever, name="view server", daemon=True)
 
@@ -140,28 +143,20 @@ class ViewServer:
                 stream, _address = self._listener.accept()
             except OSError:  # none waits, or it is gone
                 return
-            if len(self._strangers) >= STRANGERS:
-                oldest = next(iter(self._strangers))
-                del self._strangers[oldest]
+            if len(self.strangers) >= STRANGERS:
+                oldest = next(iter(self.strangers))
+                del self.strangers[oldest]
                 oldest.cancel()
             stream.setblocking(False)
             stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
             task = self._loop.create_task(_Connection(self, self._loop, stream).serve())
-            self._tasks[task] = self._strangers[task] = None
+            self._tasks[task] = self.strangers[task] = None
             task.add_done_callback(self._forget)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         del self._tasks[task]
-        self._strangers.pop(task, None)
-
-    def know(self, task: asyncio.Task[None]) -> None:
-        """The token was seen on the connection that ``task`` serves."""
-        self._strangers.pop(task, None)
-
-    @property
-    def crowded(self) -> bool:
-        return len(self._strangers) > CROWD
+        self.strangers.pop(task, None)
 
 
 class _Connection:
@@ -174,7 +169,7 @@ class _Connection:
     async def serve(self) -> None:
         task = asyncio.current_task(self._loop)
         assert task is not None
-        self._task = task
+        self._task = task  # not before it runs: one that is cut until then would be a circle with its connection, and stay open
         # It breaks, or is cut: a task that kept that error would be a circle with it, and the collection of many holds up all.
         with self._socket, contextlib.suppress(OSError, asyncio.CancelledError):
             while await self._answer():
@@ -203,7 +198,7 @@ class _Connection:
                 answer = self._server.files[path]
             else:
                 self._known = True
-                self._server.know(self._task)
+                self._server.strangers.pop(self._task, None)
                 if (method, path) == ("GET", "/api/stream"):
                     await self._stream(headers["X-Page"].partition(".")[0])
                     return False
@@ -225,7 +220,7 @@ class _Connection:
             await self._write(data)
         else:
             async with self._server.answering:
-                await asyncio.sleep(PACE_S if self._server.crowded else 0.0)
+                await asyncio.sleep(PACE_S if len(self._server.strangers) > CROWD else 0.0)
                 await self._write(data)
         return goes_on
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from picker_dynamics.errors import GoalRefusedError, InputError, PickerError
 from picker_dynamics.execution.events import EventKind
+from picker_dynamics.session.session import Session
 
 from .. import taught
 from ..legs import Leg, Replay
@@ -33,7 +34,7 @@ class Tours:
     """Makes one tour or pick at a time.
 
     Args:
-        arm: that the page drives.
+        arm, session: that the page drives.
         channel: tells how far one is; say: says what came of it.
 
     Attributes:
@@ -41,8 +42,8 @@ class Tours:
         folder: in which taught motions are looked for.
     """
 
-    def __init__(self, arm: ScriptedArm, channel: Channel, say: Callable[..., None]):
-        self._arm, self._channel, self._say, self._told_s = arm, channel, say, 0.0
+    def __init__(self, arm: ScriptedArm, session: Session, channel: Channel, say: Callable[..., None]):
+        self._arm, self._session, self._channel, self._say, self._told_s = arm, session, channel, say, 0.0
         self.name, self.folder = "", Path.cwd()
 
     def listed(self) -> dict[str, Any]:
@@ -71,29 +72,25 @@ class Tours:
             self._forget()
             raise
         self._say(said := f"{self.name}: {len(found.legs)} steps, {found.duration:.1f} s")
-        session = self._arm.session
-        assert session is not None
+        session = self._session
         make = found.legs, wanted, session.asking(session.epoch)
         threading.Thread(target=self._make, args=make, name="tour", daemon=True).start()
         return {"said": said}
 
     def _wait_for_rest(self, wanted: Callable[[], bool]) -> None:
-        session = self._arm.session
-        assert session is not None
+        session = self._session
 
         def rests() -> bool:
             return not wanted() or (session.controller["phase"] == "holding" and not session.under_way)
 
         if not session.wait_at_most(ANSWER_S, rests):
-            raise GoalRefusedError("refused: the arm moves: wait until it holds, or cancel the motion", subject="controller")
+            raise GoalRefusedError("refused: the arm moves: wait until it holds, or cancel the motion", "controller")
 
     def _checked(self, what: str, name: str = "", loop: float = 1.0, **how: Any) -> Replay:
         if what != "tour":
             return (self._arm.pick if what == "pick" else self._arm.place)(how.pop("at"), **how, check=True)
         if name not in (one["name"] for one in self.listed()["tours"]):
-            raise InputError(
-                f"there is no taught motion or recording {name} of this arm in {self.folder}", subject="tour", value=name
-            )
+            raise InputError(f"there is no taught motion or recording {name} of this arm in {self.folder}", "tour", name)
         file = name if name.endswith(".mcap") else f"{name}.yaml"
         return self._arm.replay(self.folder / file, loop=int(loop), check=True)
 
@@ -133,4 +130,4 @@ class Tours:
 
 def _require(wanted: Callable[[], bool]) -> None:
     if not wanted():
-        raise GoalRefusedError("ended before it was done", subject="page")
+        raise GoalRefusedError("ended before it was done", "page")

@@ -32,7 +32,7 @@ class Wheel:
             PickerError: another one drives.
         """
         if self.driver not in ("", page) and not over:
-            raise PickerError("another page drives the arm: this one watches until it takes over", subject="page")
+            raise PickerError("another page drives the arm: this one watches until it takes over", "page")
         new, self.driver = self.driver != page, page
         self._seen_s = self._asked_s = now_s
         return new
