@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, PickerError, refuse_if
 from picker_dynamics.execution.waypoints import Waypoint
-from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot import arms, description, servo_arm
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import checked_number
 
-from .equipment import arm_that_runs, equipment, rigid_body
+from .equipment import arm_that_runs, equipment
 from .scripted_arm import ScriptedArm
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ def load(arm: str | Path = "") -> RigidBody:
     Raises:
         DescriptionError, ConfigurationError: it cannot be used.
     """
-    return rigid_body(arm)
+    if not arm or str(arm) in arms.names():
+        known = equipment(arm)
+        return RigidBody(known.description, known.armature)
+    return RigidBody(description.load(arm))
 
 
 class Arm(ScriptedArm):
@@ -92,8 +95,7 @@ class Arm(ScriptedArm):
 
         known = equipment(arm, servos, servo, arms)
         error: dict[str, Any] = {"plant_error": checked_number("plant_error", plant_error, least=0.0), "seed": seed}
-        around = None if scene is None else str(scene)
-        return cls(known, simulate(known.known, compensation, around, real_time=real_time, **error))
+        return cls(known, simulate(known.known, compensation, scene, real_time=real_time, **error))
 
     @classmethod
     def open(
@@ -128,7 +130,7 @@ class Arm(ScriptedArm):
         if known.servos is None or servo_arm.assumes(known.description, servos):
             name = known.description.name
             raise ConfigurationError(f"{name} on a serial port needs its servo map: servos=FILE", "servos", name)
-        return cls(known, open_port(known.known, port, compensation, None if scene is None else str(scene), rate_hz))
+        return cls(known, open_port(known.known, port, compensation, scene, rate_hz))
 
     @classmethod
     def connect(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from picker_dynamics.errors import ConfigurationError, InputError
-from picker_dynamics.robot import arm_text, description, servo_arm, servo_map
+from picker_dynamics.robot import arm_text, servo_arm, servo_map
 from picker_dynamics.robot import arms as registry
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.arms import Arm as TorqueArm
@@ -21,7 +21,6 @@ from picker_dynamics.robot.scene import Scene, read_scene, scene_shape
 from picker_dynamics.robot.servo_map import ServoMap
 
 if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
-    from picker_dynamics.dynamics.rigid_body import RigidBody
     from picker_dynamics.execution.checks import Check, TorqueLimits
     from picker_dynamics.execution.validator import MotionValidator
     from picker_dynamics.recording.reader import ArmRecording
@@ -174,16 +173,6 @@ def recorded_arm(recording: ArmRecording, arm: str | Path = "", servos: str | Pa
     if recording.told and not (arm or servos):
         return Equipment(*arm_text.read(recording.told))
     return equipment(arm or (recording.arm if recording.arm in registry.names() else registry.DEFAULT), servos)
-
-
-def rigid_body(arm: str | Path = "") -> RigidBody:
-    """The dynamics of a URDF, or of a named arm with the rotors that are known of it, by Pinocchio; errors as ``equipment``."""
-    from picker_dynamics.dynamics.rigid_body import RigidBody
-
-    if not arm or str(arm) in registry.names():
-        known = equipment(arm)
-        return RigidBody(known.description, known.armature)
-    return RigidBody(description.load(arm))
 
 
 def arm_that_runs(client: Session, arm: str = "", urdf: str | Path = "", servos: str | Path = "") -> Equipment:

@@ -6,6 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -164,7 +165,7 @@ class OpenedSession(LocalSession):
 
 
 def simulate(
-    known: Known, compensation: str = "full", scene: str | None = None, *, real_time: bool = False, **plant: Any
+    known: Known, compensation: str = "full", scene: str | Path | None = None, *, real_time: bool = False, **plant: Any
 ) -> SimulatedSession:
     """Simulate an arm under its controller, enabled at its home pose.
 
@@ -209,7 +210,7 @@ def simulate(
     return SimulatedSession(arm, true, board, real_time)
 
 
-def open_port(known: Known, port: str, compensation: str, scene: str | None, rate_hz: float) -> OpenedSession:
+def open_port(known: Known, port: str, compensation: str, scene: str | Path | None, rate_hz: float) -> OpenedSession:
     """Connect to the board on a serial port; nothing is enabled.
 
     Args:
@@ -230,7 +231,7 @@ def open_port(known: Known, port: str, compensation: str, scene: str | None, rat
     return OpenedSession(arm)
 
 
-def _values(compensation: str, scene: str | None) -> dict[str, dict[str, Any]]:
+def _values(compensation: str, scene: str | Path | None) -> dict[str, dict[str, Any]]:
     """Settings of each part that are not the default."""
-    around = {"collision.enabled": scene is not None, "collision.scene": scene or ""}
+    around = {"collision.enabled": scene is not None, "collision.scene": str(scene or "")}
     return {CONTROLLER: around, DYNAMICS: {"compensation": compensation}, HARDWARE: {}}

@@ -1,7 +1,12 @@
 """``arm_config.h``: what the firmware has compiled in for one arm, written from its servo map and URDF.
 
 Limits and their checksum are those that the host computes (``board_limits``), so that a board flashed for another arm is
-noticed; the gravity model is there where the arm has the picker's shape, and otherwise the header says why it is not.
+noticed; the gravity model is there where the arm has the picker's shape, and otherwise the header says why it is not:
+
+    t_i = g P_i cos a_i,    shoulder = t1 + t2 + t3,    elbow = t2 + t3,    wrist = t3
+
+with the closed form's P_i (docs/derivations.md, "Strawberry picker").  A map is pieces of straight lines, and each piece has
+the gain 1/(K slope) that turns a change of torque into a change of the pulse; see core/gravity.h of the firmware.
 """
 
 from __future__ import annotations
@@ -10,13 +15,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.robot.picker_shape import read_shape
+from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from ..protocol import limits_checksum
+from ..protocol import PULSE_UNITS_PER_US, limits_checksum, pulse_units
 from .config import ADC_COUNTS, ADC_REFERENCE_MV, FirmwareConfig, board_limits
-from .gravity_export import gravity_model
 
 PCA9685_COUNTS = 4096
 """Steps of a PCA9685 in one servo frame."""
@@ -34,6 +40,13 @@ ROLES = ("SHOULDER", "ELBOW", "WRIST")
 
 NONE = 255
 """In the header: no such pin or input."""
+
+CHANGE_MAX = 32766
+"""Largest change of a pulse [1/8 us]: 16 bits, rounded."""
+
+Pieces = list[tuple[int, float, float, float]]
+"""Straight pieces of a joint's map: where one starts [1/8 us], the joint's angle there [rad], its slope [rad per 1/8 us], and
+the gain 1/(K slope) [1/8 us per N·m]."""
 
 SUPPLY_SHIFT = 8
 """The divider is written in mV per ADC count times 2**SUPPLY_SHIFT."""
@@ -140,6 +153,41 @@ constexpr picker::GravityModel GRAVITY_MODEL = {{
     {{{", ".join(map(_float, moments))}}},
     {{{sizes}}}}};
 constexpr const picker::GravityModel* GRAVITY = &GRAVITY_MODEL;"""
+
+
+def gravity_model(servo_map: ServoMap, description: ArmDescription) -> tuple[list[int], list[float], list[Pieces]]:
+    """The gravity of an arm of the picker's shape: shoulder, elbow and wrist among the joints, g P1 to g P3 [N·m], their maps.
+
+    Args:
+        servo_map: of the description's joints, in their order.
+
+    Raises:
+        DescriptionError: the arm has another shape; says in what.
+        ConfigurationError: a servo so soft that the change of its pulse does not fit the firmware's numbers.
+    """
+    k = lagrangian.from_description(description).constants
+    moments = [k.g * k.P1, k.g * k.P2, k.g * k.P3]
+    pitch = list(read_shape(description).columns[1:])
+    maps = [_pieces(servo_map.servos[joint]) for joint in pitch]
+    for joint, pieces in zip(pitch, maps):
+        largest = 2.0 * sum(moments) * max(abs(gain) for *_, gain in pieces)
+        if largest > CHANGE_MAX:
+            name, stiffness = servo_map.joint_names[joint], servo_map.servos[joint].stiffness
+            raise ConfigurationError(
+                f"{name}: stiffness {stiffness} N·m/rad is too low for the firmware's gravity",
+                name,
+                stiffness,
+                stiffness * largest / CHANGE_MAX,
+            )
+    return pitch, moments, maps
+
+
+def _pieces(servo: Servo) -> Pieces:
+    """The map's pieces; points between two units are moved to the nearest, along the line."""
+    pulses = [pulse_units(pulse_us) for pulse_us in servo.pulses_us]
+    angles = servo.to_angle(np.array(pulses) / PULSE_UNITS_PER_US)
+    slopes = np.diff(angles) / np.diff(pulses)
+    return list(zip(pulses, angles.tolist(), slopes.tolist(), (1.0 / (servo.stiffness * slopes)).tolist()))
 
 
 def _rows(rows: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from picker_dynamics.robot.model import checked_number
 from picker_dynamics.session.session import Session
 
 from ..equipment import Equipment
-from ..move import STEP_S
+from ..scripted_arm import STEP_S
 from .arm_view import ArmView
 from .server import ViewServer
 
