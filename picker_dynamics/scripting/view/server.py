@@ -194,7 +194,7 @@ class _Connection:
             goes_on = headers.get("Connection", "").lower() != "close" and (method == "POST" or length == "0")
             if not path.startswith("/api/"):
                 if method != "GET" or path not in self._server.files:
-                    raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such page")
+                    raise _nothing("page")
                 answer = self._server.files[path]
             else:
                 self._known = True
@@ -260,7 +260,7 @@ class _Connection:
             return self._mesh(path.rpartition("/")[2])
         asked = {"/api/arm": viewed.picture, "/api/tours": viewed.listed_tours, "/api/region": viewed.region}.get(path)
         if asked is None:
-            raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such page")
+            raise _nothing("page")
         return _json(asked())
 
     def _post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
@@ -272,12 +272,12 @@ class _Connection:
             return _json(viewed.check((what, fields)))
         if path == "/api/do":
             return _json(viewed.do((what, fields), headers["X-Page"], headers.get("X-Seen", "")))
-        raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such request")
+        raise _nothing("request")
 
     def _mesh(self, number: str) -> Answer:
         path = self._server.viewed.mesh(int(number)) if number.isdecimal() and len(number) < 6 else None
         if path is None or path.stat().st_size > MESH_BYTES:
-            raise RefusedAccess(HTTPStatus.NOT_FOUND, "there is no such mesh")
+            raise _nothing("mesh")
         return path.read_bytes(), {"Content-Type": "application/octet-stream"}
 
     # -- bytes out -------------------------------------------------------------------------------------------
@@ -299,6 +299,10 @@ class _Connection:
         for begin in range(0, len(data), SEND_BYTES):
             with self._within(WRITE_S if self._known else REQUEST_S):
                 await self._loop.sock_sendall(self._socket, memoryview(data)[begin : begin + SEND_BYTES])
+
+
+def _nothing(what: str) -> RefusedAccess:
+    return RefusedAccess(HTTPStatus.NOT_FOUND, f"there is no such {what}")
 
 
 def _parsed(head: str) -> tuple[str, str, dict[str, str]]:
