@@ -19,8 +19,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, to_stamp
-from picker_dynamics.nodes.transport import prepare_transport
+from picker_dynamics.nodes.runtime import LATCHED, LATEST, OUTCOMES, prepare_transport, to_stamp
 
 PATIENCE_S = 60.0
 SPIN_S = 0.02

@@ -31,9 +31,8 @@ from picker_dynamics.robot.kinematic_tree import Pose
 from picker_dynamics.robot.sighting import FIXED, Camera, Sighting
 from picker_dynamics.session.entry import ERROR, OK, about_error, entry
 
-from .runtime import OUTCOMES, frame_prefix, made, message_of, name_of, seconds
+from .runtime import OUTCOMES, frame_prefix, made, message_of, name_of, prepare_transport, seconds, start_ros
 from .shapes import rotation_of
-from .transport import prepare_transport, start_ros
 
 KINDS = "pick", "place", "move_straight"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
@@ -17,17 +18,20 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import get_rmw_implementation_identifier
 from sensor_msgs.msg import JointState
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK
 from picker_dynamics.board.clock import Clock as SteadyClock
 from picker_dynamics.board.stamp_clock import StampClock
+from picker_dynamics.bringup.bringup import local_only
 from picker_dynamics.errors import NAME_MAX, ConfigurationError, InputError, PickerError, shown
 from picker_dynamics.lifeline import ENDS, end_with_parent, hear_signals
+from picker_dynamics.resources import private_folder, resource
 from picker_dynamics.session import process
+from picker_dynamics.session.address import chosen_domain
 from picker_dynamics.session.entry import Entry
-
-from .transport import prepare_transport, start_ros
 
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """For set-points: only the newest counts, and it must arrive."""
@@ -54,6 +58,13 @@ LOOK_S = 0.2
 
 UNCOUNTED = 2**64 - 1
 """Number of a message where the middleware does not count them."""
+
+
+RANGE, PEERS = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS"
+PROFILES, BUILTIN = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"), "FASTDDS_BUILTIN_TRANSPORTS"
+"""The profiles' file is the first for Fast DDS 2, the second from 3 on."""
+
+LOGS = "ROS_LOG_DIR", "ROS_HOME", "HOME"
 
 
 # -- messages ------------------------------------------------------------------------------------------------
@@ -164,6 +175,51 @@ def array(node, entries: Iterable[Entry]) -> DiagnosticArray:
     message = DiagnosticArray(status=[message_of(entry, name_of(node)) for entry in entries])
     message.header.stamp = node.get_clock().now().to_msg()
     return message
+
+
+# -- DDS: on this machine alone unless the user says otherwise, Fast DDS without shared memory ---------------
+
+
+def start_ros(args=None) -> None:
+    """Initialise ROS without signal handlers, in an environment that was looked at before.
+
+    Raises:
+        ConfigurationError: a domain that does not exist, no folder for logs, or arguments that ROS does not take.
+    """
+    chosen_domain()
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except RCLError as error:
+        rclpy.try_shutdown()
+        raise ConfigurationError(f"ROS does not start: {' '.join(str(error).split()).split(', at /')[0]}") from error
+
+
+def prepare_transport(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Choose how this process talks before ``start_ros``; what the user has chosen stays."""
+    environment.update(local_only(environment))
+    if not any(environment.get(name) for name in LOGS):
+        environment[LOGS[0]] = private_folder("picker_dynamics_log")
+    avoid_shared_memory(environment)
+
+
+def avoid_shared_memory(environment: MutableMapping[str, str]) -> None:
+    """Choose UDP; what the user has chosen stays, and discovery reaches as far as before.
+
+    Shared memory lets whoever joins the graph hold it up.
+
+    Two participants that open the port of a third one shortly after each other, in shared memory, find its listener where it
+    was, and the second one takes that for a crash and sleeps for 333 ms, inside ``publish`` (Fast DDS 2.14, its issue 6535).
+    Set-points stopped for so long in one of six cases in which a process joined the running graph, for which ``picker status``
+    is enough, and the motion under way was aborted.  UDP over the loopback costs 1.5 % of a core more at 200 Hz.
+
+    LOCALHOST adds shared memory whatever Fast DDS is told, so a profile takes its place that means the same.
+    """
+    if not get_rmw_implementation_identifier().startswith("rmw_fastrtps") or any(name in environment for name in PROFILES):
+        return
+    if environment.get(RANGE) != "LOCALHOST":
+        environment.setdefault(BUILTIN, "UDPv4")
+    elif not environment.get(PEERS):
+        environment.update({RANGE: "SYSTEM_DEFAULT", **dict.fromkeys(PROFILES, str(resource("config/loopback.xml")))})
 
 
 # -- the process ---------------------------------------------------------------------------------------------

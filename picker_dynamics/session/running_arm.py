@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
 from picker_dynamics.board.hardware_session import HardwareSession
@@ -30,15 +33,17 @@ from picker_dynamics.controller.settings import Setting, Settings
 from picker_dynamics.controller.surroundings import Surroundings
 from picker_dynamics.dynamics import cross_check, lagrangian
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import ConfigurationError, InputError, PickerError
+from picker_dynamics.errors import BoardFaultError, ConfigurationError, GoalRefusedError, InputError, PickerError
 from picker_dynamics.execution.checks import TorqueLimits
 from picker_dynamics.execution.collision import OFF, standing_floor
 from picker_dynamics.execution.events import EventKind
 from picker_dynamics.execution.execution import Execution, Limits, Timing
+from picker_dynamics.execution.goal import Goal, asked_duration
 from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.goal_tracking import GoalTracker, Tolerances
+from picker_dynamics.execution.goal_tracking import GoalTracker, Outcome, Tolerances, Verdict
 from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, gripper_request, settings_problem
-from picker_dynamics.execution.motion import Motion
+from picker_dynamics.execution.lease import Holder, Kind
+from picker_dynamics.execution.motion import Motion, Phase
 from picker_dynamics.execution.planning import Worker, at_once
 from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
 from picker_dynamics.robot import arms, servo_arm
@@ -48,8 +53,6 @@ from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .park import park
-
 if TYPE_CHECKING:
     from picker_dynamics.sim.torque_plant import TorquePlant
 
@@ -58,6 +61,17 @@ SIMULATED_PATIENCE_S = 0.2
 
 LOOK_S = 1.0
 """How often temperatures and droop are looked at [s]."""
+
+PARK_SPEED = 0.15
+"""Largest speed of the tool while parking [m/s]."""
+
+COMES_TO_REST_S = 3.0
+"""Within which what was commanded before comes to rest [s]."""
+
+PARK_LOOK_S = 0.02
+
+PARK, PARK_LONGEST_S = "park", 600.0
+"""Of who has the arm meanwhile, and for how long at the most [s]."""
 
 
 class RunningArm:
@@ -343,6 +357,42 @@ class RunningArm:
         self.disconnect()
         if self.worker is not None:
             self.worker.close()
+
+
+def straight_goal(arm: ArmDescription, start: Array, target: Array, least_s: float = 0.0) -> Goal:
+    """A goal straight from one pose (n,) to another [rad or m], in ``least_s`` or as long as the tip's way takes."""
+    still = [np.zeros(arm.n).tolist()]
+    return Goal(arm.joint_names, [asked_duration(arm, start, target, least_s)], [target.tolist()], still, still)
+
+
+def park(session: Controller, rest: Array, hurried: Callable[[], bool]) -> None:
+    """Move slowly to the pose ``rest`` (n,) [rad], while another thread runs the control loop; returns when the arm is there.
+
+    Raises:
+        PickerError: the way cannot be taken, a fault or a stop on the way, or ``hurried()``; the arm holds then.
+    """
+    execution, answers = session.execution, list[Verdict]()
+    session.cancel()
+    until_s = time.monotonic() + COMES_TO_REST_S
+    while execution.phase is not Phase.HOLDING and time.monotonic() < until_s and not hurried():
+        time.sleep(PARK_LOOK_S)
+    held = session.reference()
+    if held is None:
+        raise BoardFaultError(f"not parked: {session.hardware.session.problem or session.problem}")
+    arm, limits = execution.description, execution.limits
+    goal = straight_goal(arm, held, rest)
+    with session.turn:  # nobody takes the arm from its last motion
+        execution.lease.end_all()
+        execution.lease.grant(Holder(Kind.DRIVER, PARK), range(arm.n), session.clock.now() + PARK_LONGEST_S)
+    session.change(tip_speed=min(limits.tip_speed, PARK_SPEED), scales_time=True, speed=1.0)
+    session.submit(GoalRequest(lambda: goal, identifier=PARK, driver=PARK, answer=answers.append))
+    while not answers:
+        if hurried():
+            session.stop()
+            raise BoardFaultError("not parked: told to end at once; holding")
+        time.sleep(PARK_LOOK_S)
+    if answers[0].outcome is not Outcome.SUCCEEDED:
+        raise GoalRefusedError(f"not parked: {answers[0].text}")
 
 
 def _declare_same(same: Sequence[Setting], control: Settings, *parts: Settings) -> None:

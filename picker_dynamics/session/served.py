@@ -26,9 +26,8 @@ from picker_dynamics.robot import arm_text
 from picker_dynamics.robot.model import checked_number
 
 from .entry import OK, number_in
-from .park import straight_goal
 from .report import Report
-from .running_arm import RunningArm
+from .running_arm import RunningArm, straight_goal
 
 STOPS = "stop", "relax"
 

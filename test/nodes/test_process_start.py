@@ -9,7 +9,7 @@ from waiting import python
 
 from picker_dynamics.bringup.bringup import LOCAL_ONLY, REACH
 from picker_dynamics.errors import ConfigurationError, PickerError
-from picker_dynamics.nodes.transport import BUILTIN, PEERS, PROFILES, RANGE, avoid_shared_memory, prepare_transport
+from picker_dynamics.nodes.runtime import BUILTIN, PEERS, PROFILES, RANGE, avoid_shared_memory, prepare_transport
 from picker_dynamics.resources import resource
 
 FAILING = """

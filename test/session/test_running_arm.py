@@ -25,8 +25,8 @@ from picker_dynamics.session import process
 from picker_dynamics.session.address import Claim
 from picker_dynamics.session.entry import ERROR, WARN
 from picker_dynamics.session.local import OpenedSession
-from picker_dynamics.session.park import TIP_SPEED
 from picker_dynamics.session.report import Report
+from picker_dynamics.session.running_arm import PARK_SPEED
 from picker_dynamics.session.served import ServedSession
 from picker_dynamics.sim.firmware_core import VirtualFirmware
 
@@ -164,7 +164,7 @@ def parking(one: Rig, hurry: list[int]):
 
     one.arm.settings["hardware"].change({"on_shutdown": "park"})
     begun(park)
-    until(lambda: one.execution.phase.value == "executing" and one.execution.limits.tip_speed == TIP_SPEED, "it", step=step)
+    until(lambda: one.execution.phase.value == "executing" and one.execution.limits.tip_speed == PARK_SPEED, "it", step=step)
     return lambda: until(lambda: errors, "the end of parking", step=step)[0]
 
 
@@ -180,7 +180,7 @@ def test_parking_ends_a_motion_first_and_brings_the_true_arm_slowly_to_its_rest_
     assert np.abs(one.plant.q - REST).max() < 0.03
     steps = np.linalg.norm(np.diff(np.array(one.tips), axis=0), axis=1) / PERIOD_S
     after = np.convolve(steps, np.ones(10) / 10.0, "valid")[100:]
-    assert after.max() < 1.2 * TIP_SPEED, "smoothed over 0.1 s: the arm swings on its servos"
+    assert after.max() < 1.2 * PARK_SPEED, "smoothed over 0.1 s: the arm swings on its servos"
 
 
 @pytest.mark.parametrize("how, said", [("hurried", "told to end at once"), ("stopped", "not parked")])

@@ -5,7 +5,7 @@
     requests.py    what the page asks, parsed and bounded
     channel.py     the newest of what it is told, for any number of readers
     base.py        what every view tells; picture.py: the arm as the page draws it: links, shapes, limits
-    arm_view.py    the arm of a session: who drives, motions, settings; wheel.py: which page drives, the others watch
+    arm_view.py    the arm of a session: which page drives, motions, settings
     tours.py       motions of several legs, made one by one
     live.py        the page of a script's arm; recording.py: a file
 

@@ -2,8 +2,8 @@
 
 import json
 
+from picker_dynamics.scripting.view.arm_view import GONE_S, IDLE_S, Wheel
 from picker_dynamics.scripting.view.channel import Channel
-from picker_dynamics.scripting.view.wheel import GONE_S, IDLE_S, Wheel
 
 
 def test_a_page_whose_stream_ends_is_idle_after_a_moment_and_one_that_asks_for_nothing_later():
