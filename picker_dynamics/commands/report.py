@@ -1,8 +1,8 @@
-"""Results of a study or a demo for a person: a table by column and row, and a figure of panels."""
+"""Figure of panels, of a study, a demo or a recording."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from . import results
-
-Columns = Mapping[str, Mapping[str, Any]]
-"""Heading of a column -> name of a row -> number or word."""
-
 Panel = tuple[Sequence[tuple[Any, Any, dict[str, Any]]], dict[str, Any]]
 """Curves (x, y, style), and settings of their axes."""
-
-
-def show(console, title: str, columns: Columns) -> None:
-    """Print a table; every column has the same rows."""
-    rows = {row: {name: column[row] for name, column in columns.items()} for row in next(iter(columns.values()))}
-    results.show({title: rows}, console)
 
 
 def draw(path: Path, title: str, columns: int, panels: Sequence[Panel]) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rich.markup import escape
 
 from .terminal import table
+
+Columns = Mapping[str, Mapping[str, Any]]
+"""Heading of a column -> name of a row -> number or word."""
 
 
 def show(content: Mapping, console, leave: tuple[str, ...] = ()) -> None:
@@ -27,6 +31,12 @@ def show(content: Mapping, console, leave: tuple[str, ...] = ()) -> None:
                 console.print(shown)
             for path, one in [] if columns else rows:
                 console.print(f"{' '.join((name, *path)).replace('_', ' ')}: {text(one)}", soft_wrap=True)
+
+
+def show_columns(console, title: str, columns: Columns) -> None:
+    """Print a table; every column has the same rows."""
+    rows = {row: {name: column[row] for name, column in columns.items()} for row in next(iter(columns.values()))}
+    show({title: rows}, console)
 
 
 def _rows(value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:

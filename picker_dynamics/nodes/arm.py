@@ -92,7 +92,7 @@ class ArmProcess:
         settings: dict[str, Settings] = {}
         for part in (parameters.HARDWARE,) if alone else parameters.PARTS:
             lifecycle = part == parameters.HARDWARE and (alone or settings[parameters.CONTROLLER]["control"] == "servo")
-            node = self.nodes[part] = made(HardwareNode if lifecycle else lambda part=part: Node(**node_arguments(part)))
+            node = self.nodes[part] = made(HardwareNode if lifecycle else partial(Node, **node_arguments(part)))
             self._claim = self._claim or Claim(node.get_namespace())
             settings[part] = settings_of(node, part)
             settings[part].declare(*([parameters.CONTROL] if part == parameters.CONTROLLER else []))

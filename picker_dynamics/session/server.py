@@ -109,7 +109,11 @@ class Server:
 
     def _publish(self, what: str, content: Any) -> None:
         """Hand what is new to all clients."""
-        self._loop.call_soon_threadsafe(lambda: [client.put({what: content}) for client in self._clients])
+        self._loop.call_soon_threadsafe(self._put_all, {what: content})
+
+    def _put_all(self, message: Any) -> None:
+        for client in self._clients:
+            client.put(message)
 
     def _hear(self, cycle: Cycle) -> None:
         for client in tuple(self._clients):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import select
 import sys
 import termios
+from contextlib import suppress
 from typing import Protocol
 
 import serial
 from serial.tools import list_ports
 
 from picker_dynamics.errors import LinkError, NoPortError
-
-_log = logging.getLogger(__name__)
 
 
 class Port(Protocol):
@@ -58,19 +56,15 @@ class SerialPort:
             raise _refusal(name, error) from error
         self._keep_line_up()
         if sys.platform.startswith("linux"):
-            try:
+            with suppress(OSError, ValueError):  # one without such a mode
                 self._serial.set_low_latency_mode(True)  # else FTDI adapters hold bytes back for 16 ms
-            except (OSError, ValueError):
-                _log.debug("%s has no low-latency mode", name)
 
     def _keep_line_up(self) -> None:
         """Leave DTR up when the port is closed: the next opening makes no edge, and resets no board."""
-        try:
+        with suppress(termios.error):  # a port without such a line
             attributes = termios.tcgetattr(self._serial.fileno())
             attributes[2] &= ~termios.HUPCL
             termios.tcsetattr(self._serial.fileno(), termios.TCSANOW, attributes)
-        except termios.error as error:
-            _log.debug("%s: cannot clear HUPCL: %s", self.name, error)
 
     def read(self, timeout_s: float) -> bytes:
         """Bytes that have arrived, waiting up to ``timeout_s`` for the first one; b'' where none has.

@@ -32,7 +32,7 @@ def run(options) -> int:
     from picker_dynamics.robot import servo_arm
     from picker_dynamics.scripting.equipment import Equipment
 
-    from ..report import show
+    from ..results import show_columns
     from ..terminal import console
     from . import animation, figures, scene
     from .measure import MODES, measured
@@ -69,7 +69,7 @@ def run(options) -> int:
     animation.draw(tour, arm, modes, out)
     rest = {f"rest, {which}": {mode: one[which] for mode, one in summary["hold_error_mm"].items()} for which in ("median", "max")}
     columns = rest | {"moving, rms": summary["tracking_rms_mm"]}
-    show(console(options), "tip error of the simulated arm (mm), by compensation", columns)
+    show_columns(console(options), "tip error of the simulated arm (mm), by compensation", columns)
     good, picked = passed(summary), sum(pick["ok"] for pick in summary["picks"])
     print(f"berries picked within {1e3 * tour.tolerance_m:.0f} mm: {picked} of {len(summary['picks'])}")
     print("control loop: " + ", ".join(f"{name} {value}" for name, value in summary["loop"].items()))

@@ -29,7 +29,7 @@ def add_parser(commands) -> None:
 
 def run(options) -> int:
     """Run the study; exit code 0 only if every requirement is met."""
-    from ..report import show
+    from ..results import show_columns
 
     people, out = console(options), Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def run(options) -> int:
         sys.stdout.write(text)
     else:
         for title, columns in summary["tables"].items():
-            show(people, title, columns)
+            show_columns(people, title, columns)
         people.print("\n".join(summary["findings"]), soft_wrap=True)
     people.print(f"figures and numbers in {out}/", soft_wrap=True)
     return 0 if summary["passed"] else 1

@@ -10,7 +10,8 @@ import numpy as np
 
 from picker_dynamics.trajectory.profiles import NAMES
 
-from ..report import Columns, draw
+from ..report import draw
+from ..results import Columns
 from . import rrp
 from .rrp import BELIEVED_KG, LATE_S, LAWS, LOADS_KG, MODES, MOVE_S, TOTAL_S, Case, total_variation
 
