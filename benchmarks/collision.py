@@ -109,7 +109,7 @@ def _made(arm, truth: MujocoShapes, session, count: int, tell) -> dict:
     while done < count:
         asked += 1
         try:
-            session.move_through([DURATION_S], [next(targets)(session.reference())])
+            session.move_to(DURATION_S, next(targets)(session.reference()))
         except REFUSALS:
             continue
         done += 1

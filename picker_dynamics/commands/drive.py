@@ -115,7 +115,7 @@ class Seat:
             held = self.held()
             target = self.target(action, held)
             duration_s = max(SHORTEST_S, tip_way(self.description, held, target) / SPEED_M_S)
-            self._goal = self.client.submit(self.client.message([duration_s], [target]), as_driver=True)
+            self._goal = self.client.submit(self.client.message(duration_s, target), as_driver=True)
 
     def keep(self, key: str) -> None:
         """Do what a key means that moves nothing: nothing here."""

@@ -112,7 +112,7 @@ def run(options) -> int:
         longest = float(np.abs(client.reference() - first).max())
         if longest > 1e-6:
             print("moving to the first pose", flush=True)
-            client.move_through([max(1.0, longest / APPROACH)], [first])
+            client.move_to(max(1.0, longest / APPROACH), first)
         client.wait_holding()
         took = []
 

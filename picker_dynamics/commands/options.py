@@ -99,9 +99,9 @@ def client(options):
 
 def equipment(running):
     """The arm behind a client, as it says."""
-    from picker_dynamics.scripting.equipment import arm_that_runs
+    from picker_dynamics.scripting.equipment import Equipment
 
-    return arm_that_runs(running)
+    return Equipment(*running.running_arm())
 
 
 def scripted(running):

@@ -143,8 +143,8 @@ def by_droop(options, client, scale, validator):
             while not agreed(asked + "Type yes, and the arm moves on: ", _answer):
                 pass
         there = servos.to_angle(visit.pulses_us)
-        client.move_through([MOVE_S], [stand_off(servos, there, visit.side, scale.columns)])
-        client.move_through([APPROACH_S], [there])
+        client.move_to(MOVE_S, stand_off(servos, there, visit.side, scale.columns))
+        client.move_to(APPROACH_S, there)
         client.spin(SETTLE_S)
         pulses = servos.quantise_us(servos.to_pulse_us(servos.clamp(client.setpoint())))
         read.append(_typed(scale, replace(visit, pulses_us=pulses), f"{number + 1} of {len(visits)}"))

@@ -24,7 +24,7 @@ from picker_dynamics.robot import arms, description, servo_arm
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import checked_number
 
-from .equipment import arm_that_runs, equipment
+from .equipment import Equipment, equipment
 from .scripted_arm import ScriptedArm
 
 if TYPE_CHECKING:
@@ -133,26 +133,21 @@ class Arm(ScriptedArm):
         return cls(known, open_port(known.known, port, compensation, scene, rate_hz))
 
     @classmethod
-    def connect(
-        cls, namespace: str = "", arm: str | Path = "", servos: str | Path = "", *, host: str = "", token: str = ""
-    ) -> Arm:
+    def connect(cls, namespace: str = "", *, host: str = "", token: str = "") -> Arm:
         """The arm of the running graph (``picker up``, ``ros2 launch``).
 
         Args:
             namespace: the graph's.
-            arm, servos: URDF (or name) and servo map that it has to have; empty: the arm that runs, as it says.
             host, token: 'HOST:PORT' of an arm on another machine, and its token (docs/network.md).
 
         Raises:
             LinkError: no graph answers, or it has another token.
-            ConfigurationError: the graph has another arm.
         """
         from picker_dynamics.session.remote import RemoteSession
 
         client = RemoteSession(namespace, host, token)
         try:
-            is_file = bool(Path(arm).suffix)
-            known = arm_that_runs(client, "" if is_file else str(arm), arm if is_file else "", servos)
+            known = Equipment(*client.running_arm())
         except BaseException:
             client.close()
             raise

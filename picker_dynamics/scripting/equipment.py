@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from picker_dynamics.errors import ConfigurationError, InputError
-from picker_dynamics.robot import arm_text, servo_arm, servo_map
+from picker_dynamics.errors import InputError
+from picker_dynamics.robot import arm_text, servo_arm
 from picker_dynamics.robot import arms as registry
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.arms import Arm as TorqueArm
@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # what takes a while to load is loaded by who asks for it
     from picker_dynamics.execution.checks import Check, TorqueLimits
     from picker_dynamics.execution.validator import MotionValidator
     from picker_dynamics.recording.reader import ArmRecording
-    from picker_dynamics.session.session import Session
 
 
 MODELS = 8
@@ -173,36 +172,6 @@ def recorded_arm(recording: ArmRecording, arm: str | Path = "", servos: str | Pa
     if recording.told and not (arm or servos):
         return Equipment(*arm_text.read(recording.told))
     return equipment(arm or (recording.arm if recording.arm in registry.names() else registry.DEFAULT), servos)
-
-
-def arm_that_runs(client: Session, arm: str = "", urdf: str | Path = "", servos: str | Path = "") -> Equipment:
-    """The arm of the running graph, as the graph tells it; what is named besides has to be that one.
-
-    Args:
-        client: of the running arm.
-        arm: name of the arm.
-        urdf, servos: files that describe it.
-
-    Raises:
-        LinkError: nobody answers.
-        ConfigurationError: another arm is named than the one that runs; nothing was done.
-        DescriptionError, ConfigurationError: a file that cannot be used.
-    """
-    runs = Equipment(*client.running_arm())
-    there, other = runs.description, ""
-    if arm and arm != there.name:
-        other = arm
-    elif urdf and servo_arm.read_arm(urdf).urdf != there.urdf:
-        other = str(urdf)
-    elif servos and _poses(servo_map.load(servos, there.joint_names)) != _poses(runs.servos):
-        other = str(servos)
-    if other:
-        raise ConfigurationError(f"the running graph has the arm {there.name}, not {other}: nothing was done", "arm", other)
-    return runs
-
-
-def _poses(servos: ServoMap | None) -> list[Any]:
-    return [(one.home, one.rest, one.channel) for one in (servos.servos if servos else ())]
 
 
 def surroundings(known: Equipment, told: Mapping[str, Any]) -> Equipment:

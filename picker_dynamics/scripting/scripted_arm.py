@@ -282,7 +282,7 @@ class ScriptedArm:
             except (LimitError, InfeasibleError) as why:
                 raise GoalRefusedError(f"refused: {why}", why.subject, why.value, why.limit) from why
         target = asked.target(arm, held)
-        return session.message([asked.seconds(arm, held, target)], [target])
+        return session.message(asked.seconds(arm, held, target), target)
 
     def follow(self, trajectory: Trajectory, *, wait: bool = True) -> Move:
         """Follow a trajectory of all joints that begins at rest where the arm is held, and ends at rest; errors as ``move``."""

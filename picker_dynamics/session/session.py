@@ -388,11 +388,11 @@ class Session(ABC):
 
     # -- motions ---------------------------------------------------------------------------------------------
 
-    def message(self, times_s: Sequence[float], positions: Sequence[Any]) -> GoalData:
-        """A goal through positions (k, n) [rad or m] at ``times_s`` (k,) [s], at rest at the end."""
-        goal = {"joint_names": list(self.joint_names), "times_s": array(times_s).tolist(), "positions": array(positions).tolist()}
+    def message(self, seconds: float, target: Any) -> GoalData:
+        """A goal to rest at ``target`` (n,) [rad or m] in so many seconds."""
         still = [[0.0] * len(self.joint_names)]
-        return GoalData("goal", goal | ({"velocities": still, "accelerations": still} if len(times_s) == 1 else {}))
+        goal = {"times_s": [float(seconds)], "positions": [array(target).tolist()], "velocities": still, "accelerations": still}
+        return GoalData("goal", {"joint_names": list(self.joint_names), **goal})
 
     def message_along(self, trajectory: Trajectory) -> GoalData:
         """A goal along a trajectory that starts where the arm is."""
@@ -407,9 +407,9 @@ class Session(ABC):
         """Move joints to positions, or by so much, the others stay; returns the duration [s].  Errors as ``send``."""
         return self.send(GoalData("move", {"joints": dict(joints), "relative": relative, "least_s": least_s}))
 
-    def move_through(self, times_s: Sequence[float], positions: Sequence[Any]) -> float:
-        """Move through positions (k, n) at ``times_s`` (k,) to rest; returns the duration [s].  Errors as ``send``."""
-        return self.send(self.message(times_s, positions))
+    def move_to(self, seconds: float, target: Any) -> float:
+        """Move to rest at ``target`` (n,) in so many seconds; returns the duration [s].  Errors as ``send``."""
+        return self.send(self.message(seconds, target))
 
     def follow(self, trajectory: Trajectory) -> float:
         """Execute a trajectory that starts where the arm is; returns the duration it took [s]; errors as ``send``."""

@@ -98,14 +98,14 @@ def test_a_client_moves_cancels_and_is_refused_with_joint_value_and_limit(client
     assert client.move({"theta1": 0.1}, relative=True, least_s=1.0) >= 1.0
     assert client.move({"theta1": float(start[0])}) >= 0.8
     np.testing.assert_allclose(client.reference(), start, atol=1e-9)
-    took = client.move_through([0.5], [start + [0.2, 0.0, 0.0]])
+    took = client.move_to(0.5, start + [0.2, 0.0, 0.0])
     assert took >= 0.5 and abs(client.next_state()[0] - start[0] - 0.2) < 0.02
     with pytest.raises(GoalRefusedError) as refused:
-        client.move_through([1.0], [start + [99.0, 0.0, 0.0]])
+        client.move_to(1.0, start + [99.0, 0.0, 0.0])
     assert refused.value.subject == client.joint_names[0] and refused.value.value and refused.value.limit
-    name, _ = client.begin(client.message([5.0], [start]))
+    name, _ = client.begin(client.message(5.0, start))
     with RemoteSession() as other, pytest.raises(GoalRefusedError, match="moved by another"):
-        other.move_through([1.0], [start])
+        other.move_to(1.0, start)
     client.cancel()
     with pytest.raises(GoalCancelledError):
         client.wait(lambda: client.ended(name), "the end")
@@ -120,8 +120,8 @@ def test_what_was_asked_before_a_stop_reset_or_enable_is_refused_after_it(client
             with client.asking():
                 ends()
                 for act in (
-                    lambda: client.submit(client.message([0.5], [start + [0.2, 0.0, 0.0]])),
-                    lambda: client.submit(client.message([0.5], [start]), as_driver=True),
+                    lambda: client.submit(client.message(0.5, start + [0.2, 0.0, 0.0])),
+                    lambda: client.submit(client.message(0.5, start), as_driver=True),
                     lambda: client.call("move", name="", joints={"theta1": 0.2}),
                     lambda: client.call("jog", driver=client.driver, seen_s=client.seen_s, joints={"theta1": 0.5}),
                     lambda: client.call("stream", sender="", positions=start.tolist()),
@@ -140,7 +140,7 @@ def test_what_was_asked_before_a_stop_reset_or_enable_is_refused_after_it(client
             assert end().startswith("stopped")
     client.reset()
     client.enable(True)
-    assert client.move_through([0.5], [start + [0.1, 0.0, 0.0]]) >= 0.5, "what is asked now"
+    assert client.move_to(0.5, start + [0.1, 0.0, 0.0]) >= 0.5, "what is asked now"
 
 
 def test_what_is_asked_within_counts_and_settings_are_given_back_after_a_stop_too(client, running):
@@ -173,13 +173,13 @@ def test_a_driver_has_the_arm_until_it_falls_silent(running, client, monkeypatch
     monkeypatch.setattr("picker_dynamics.execution.driving.SILENCE_S", 1.0)  # a busy machine holds beats up
     with RemoteSession() as driver:
         driver.take_arm()
-        goal = driver.submit(driver.message([0.5], [driver.reference() + [0.1, 0.0, 0.0]]), as_driver=True)
+        goal = driver.submit(driver.message(0.5, driver.reference() + [0.1, 0.0, 0.0]), as_driver=True)
         driver.wait(lambda: goal in driver.outcomes and driver.ended(goal), "the step")
         with pytest.raises(GoalRefusedError, match="driver"):
-            client.move_through([1.0], [client.reference()])
+            client.move_to(1.0, client.reference())
         driver.leave()
         with pytest.raises(GoalRefusedError, match="does not drive"):
-            driver.submit(driver.message([0.5], [driver.reference()]), as_driver=True)
+            driver.submit(driver.message(0.5, driver.reference()), as_driver=True)
         driver.take_arm()
         lease = running.arm.controller.execution.lease
         ends_s = time.monotonic() + 2.0 * HANGS_S
@@ -271,7 +271,7 @@ def test_who_floods_lies_or_says_nothing_delays_no_cycle_and_is_answered_or_left
         (b"x" * (LINE_BYTES + 1), "more than"),
     ):
         until(lambda line=line, said=said: said.encode() in answer_to(line, running), f"an answer that says {said!r}")
-    client.move_through([0.3], [client.reference()])
+    client.move_to(0.3, client.reference())
     assert running.loop.cycles > before and running.loop.running
 
 
@@ -302,7 +302,7 @@ def test_who_asks_and_does_not_read_is_left(running, monkeypatch):
 
 
 def test_a_client_notices_that_the_arms_process_has_ended(running, client):
-    name, _ = client.begin(client.message([5.0], [client.reference()]))
+    name, _ = client.begin(client.message(5.0, client.reference()))
     running.server.close()
     with pytest.raises(LinkError, match="ended|broke"):
         client.wait(lambda: client.ended(name), "the end", 5.0)

@@ -253,7 +253,7 @@ def test_a_control_loop_that_fails_ends_the_motion_under_way_with_its_reason(who
     if whose == "a script's":
         one.arm.clock = SimpleNamespace(now=one.board.now, sleep=time.sleep)  # its thread alone lets time pass
         with closing(OpenedSession(one.arm)) as session, pytest.raises(LinkError, match="the control loop ended: no root"):
-            session.move_through([4.0], [target])
+            session.move_to(4.0, target)
         return
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     for name in ("tame_collector", "end_soon"):

@@ -117,7 +117,7 @@ def refusal_of(client: RemoteSession, known: Equipment) -> dict[str, Any]:
     if (np.abs(known.model().gravity(pose)) <= known.limits.hold_share * known.limits.full).all():
         pose, unit = known.description.upper + BEYOND_RAD, "rad"
     try:
-        client.move_through([4.0], [pose])
+        client.move_to(4.0, pose)
     except GoalRefusedError as refusal:
         print(f"asked for the impossible on purpose: {refusal}", flush=True)
         return {"joint": refusal.subject, "value": refusal.value, "limit": refusal.limit, "unit": unit}
