@@ -31,7 +31,7 @@ from .running_arm import RunningArm, straight_goal
 
 STOPS = "stop", "relax"
 
-ACTS = "goal", "move", "grip", "jog", "stream", "set", "reset", "enable", "disable"
+ACTS = "goal", "move", "grip", "jog", "set", "reset", "enable", "disable"
 """Calls that are refused where they were asked for in an older epoch: all that move the arm, or could undo a stop."""
 
 JOG_LATE_S = 0.3
@@ -236,11 +236,6 @@ class ServedSession:
             jogging.joints(list(joints), list(joints.values()), now_s, driver=of)
         else:
             jogging.twist(linear, angular, now_s, frame, driver=of)
-
-    def stream(self, sender: str, positions: Sequence[float]) -> None:
-        """Follow one sample of a stream (n,) [rad or m]."""
-        if error := self._session.stream(self._arm.description.joint_names, positions, sender=sender):
-            raise error
 
     def stop(self) -> str:
         """Latch the stop."""

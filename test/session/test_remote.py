@@ -124,7 +124,6 @@ def test_what_was_asked_before_a_stop_reset_or_enable_is_refused_after_it(client
                     lambda: client.submit(client.message(0.5, start), as_driver=True),
                     lambda: client.call("move", name="", joints={"theta1": 0.2}),
                     lambda: client.call("jog", driver=client.driver, seen_s=client.seen_s, joints={"theta1": 0.5}),
-                    lambda: client.call("stream", sender="", positions=start.tolist()),
                     lambda: client.set("trajectory_controller", settings),
                     client.reset,
                     lambda: client.enable(True),
@@ -267,7 +266,6 @@ def test_who_floods_lies_or_says_nothing_delays_no_cycle_and_is_answered_or_left
         (b'{"call": "get", "id": 1}\n', "missing"),
         (b'{"call": "reset", "id": 1}\n', "after this was asked"),
         (b'{"call": "reset", "id": 1, "epoch": null}\n', "no call: TypeError"),
-        (b'{"call": "stream", "id": 1, "sender": "x", "positions": "abc"}\n', "error"),
         (b"x" * (LINE_BYTES + 1), "more than"),
     ):
         until(lambda line=line, said=said: said.encode() in answer_to(line, running), f"an answer that says {said!r}")
