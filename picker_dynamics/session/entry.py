@@ -8,7 +8,6 @@ from typing import Any
 
 from picker_dynamics import errors
 from picker_dynamics.errors import PickerError, shown
-from picker_dynamics.execution.lease import Holder, Kind
 
 OK, WARN, ERROR, STALE = range(4)
 
@@ -59,12 +58,3 @@ def number_in(text: str | None) -> float | None:
         return float(text)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return None
-
-
-def holders_in(values: Mapping[str, str]) -> list[Holder]:
-    """Who moves the arm, out of the values of an event's entry."""
-    kinds, found = {kind.value: kind for kind in Kind}, list[Holder]()
-    while (kind := kinds.get(values.get(f"holder.{len(found)}.kind", ""))) is not None:
-        begin = f"holder.{len(found)}."
-        found.append(Holder(kind, values.get(f"{begin}name", ""), identifier=values.get(f"{begin}goal", "")))
-    return found

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from picker_dynamics.board.session import State, what_enables
 from picker_dynamics.errors import BlockedError, GoalAbortedError, GoalCancelledError, GoalRefusedError, LinkError, PickerError
 from picker_dynamics.execution.events import EventKind
-from picker_dynamics.execution.lease import IF_FREE, Holder, Kind
+from picker_dynamics.execution.lease import IF_FREE
 
-from .entry import Entry, error_of, holders_in, number_in
+from .entry import Entry, error_of, number_in
 
 if TYPE_CHECKING:  # a command that moves nothing does not wait until these are loaded
     from picker_dynamics.robot.arm_text import Known
@@ -214,7 +214,8 @@ class Session(ABC):
 
     def _take_controller(self, entry: Entry) -> None:
         self.controller = {**entry.values, "message": entry.message}
-        self.drives = Holder(Kind.DRIVER, self.driver) in holders_in(entry.values)
+        holders = [key.removesuffix(".name") for key, name in entry.values.items() if name == self.driver]
+        self.drives = any(entry.values.get(f"{holder}.kind") == "driver" for holder in holders)
 
     def _take_event(self, event: Entry) -> None:
         self.on_words(event)
