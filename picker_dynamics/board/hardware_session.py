@@ -10,8 +10,6 @@ All methods return at once, except ``connect`` (call it from a thread of its own
 
 from __future__ import annotations
 
-import math
-import threading
 from collections.abc import Generator
 from typing import cast
 
@@ -20,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.control.state_model import ArmStateModel
 from picker_dynamics.control.supply_follow import SupplyFollower
-from picker_dynamics.errors import BoardFaultError, LinkError, NoPortError, PickerError
+from picker_dynamics.errors import BoardFaultError, LinkError, PickerError
 from picker_dynamics.robot.model import Array, DynamicsModel, read_only
 from picker_dynamics.robot.servo_budget import ServoBudget
 from picker_dynamics.robot.servo_map import ServoMap
@@ -35,7 +33,6 @@ from .protocol import (
     Disable,
     Enable,
     Fault,
-    Info,
     Reason,
     Relax,
     Reset,
@@ -46,21 +43,15 @@ from .protocol import (
     pulse_units,
 )
 from .rejoining import Rejoining
-from .session import Outputs, Routine, State
+from .session import SEEN_S, Routine, State, WiredOutputs
 from .setpoint_guard import Refusal
 from .setpoint_sender import CommandCounts, SetpointSender
-
-RECONNECT_S = 0.25
-"""Pause after an attempt to connect that failed [s]."""
 
 REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""
 
 ENABLE_PERIOD_S, SIMULATED_ENABLE_PERIOD_S = 0.3, 0.1
 """Between two joints, at the first enabling: the supply would not bear all at once."""
-
-SEEN_S = 0.1
-"""So long after telemetry the modelled state is one that was seen [s]; then it holds for no later time until more has come."""
 
 LONGEST_STEP_S = 0.2
 """Of the modelled state: after a pause it goes on from where it was."""
@@ -110,7 +101,7 @@ def enabling(link: Link, servos: ServoMap, period_s: float, at_rest_pose: bool) 
         telemetry, now_s = yield
 
 
-class HardwareSession(Outputs):
+class HardwareSession(WiredOutputs):
     """Session with one board and the arm on it.
 
     Args:
@@ -122,8 +113,10 @@ class HardwareSession(Outputs):
 
     Attributes:
         other_board: what the board was flashed for where that is not ``servos``; '' where it is.
-        port_comes: of a simulated board: it is no warning that there is no port yet, and joints are enabled sooner.
     """
+
+    link: Link
+    _enabling: Enabling
 
     def __init__(
         self,
@@ -133,20 +126,16 @@ class HardwareSession(Outputs):
         budget: ServoBudget | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ):
-        super().__init__(servos.joint_names, State.OFFLINE, Routine("not connected"))
-        self.link, self.servos, self.model, self.clock = link, servos, state_model, clock
+        super().__init__(servos, clock)
+        self.link, self.model = link, state_model
         self.budget = budget or ServoBudget(servos)
         self.supply = SupplyFollower(servos)
-        self.relax_latched = False
-        self.cancelled = threading.Event()
         self.other_board, self._accepted, self._firmware = "", "", ""
-        self.port_comes = False
         self._mask = (1 << servos.n) - 1
         self._boot_id: int | None = None
         self._sender = SetpointSender(link, servos)
         self.counts: CommandCounts = self._sender.counts
         self._rejoining, self._moved = Rejoining(), False
-        self._enabling: Enabling | None = None
         self._last_step_s = clock.now()
         self._played: tuple[tuple[int, ...], Array] = (), servos.rest
 
@@ -156,17 +145,11 @@ class HardwareSession(Outputs):
         telemetry = self.link.telemetry
         return 0.0 if telemetry is None else 1e-3 * telemetry.behind_ms
 
-    def connect(self, give_up_s: float = math.inf) -> None:
-        """Open the port and shake hands, again and again until a board for this arm answers or ``cancelled`` is set.
-
-        Args:
-            give_up_s: after so long the last error is raised [s].
-
-        Raises:
-            LinkError: cancelled, or no board for so long.
-            VersionError, BoardFaultError: likewise, and the board there speaks another protocol version, or has other joints.
-        """
-        info = self._opened(self.clock.now() + give_up_s)
+    def _open(self) -> None:
+        info = self.link.open()
+        if info.joints != self.servos.n:
+            why = f"the board was flashed for {board_difference(info, self.servos)}"
+            raise BoardFaultError(why, value=info.joints, limit=self.servos.n)
         self._rejoining.silence_s = 1e-3 * info.host_timeout_ms  # what the board allows its host is what it is allowed
         telemetry = self.telemetry()
         self.other_board = board_difference(info, self.servos)
@@ -178,29 +161,6 @@ class HardwareSession(Outputs):
             reset = "" if before == self._boot_id else f", reset meanwhile (boot id {before} -> {self._boot_id})"
             reset += "" if firmware == self._firmware else f", its firmware is {self._firmware}, was {firmware}"
             self.problem = f"the board is back{reset}: {self._to_go_on}"
-
-    def _opened(self, until_s: float) -> Info:
-        while True:
-            self.link.close()
-            try:
-                info = self.link.open()
-                if info.joints != self.servos.n:
-                    why = f"the board was flashed for {board_difference(info, self.servos)}"
-                    raise BoardFaultError(why, value=info.joints, limit=self.servos.n)
-                return info
-            except PickerError as error:
-                self.link.close()
-                text = f"{error}; trying again"
-                self.problem = Routine(text) if self.port_comes and isinstance(error, NoPortError) else text
-                if self.cancelled.is_set() or self.clock.now() >= until_s:
-                    raise
-                self.clock.sleep(RECONNECT_S)
-
-    def disconnect(self) -> None:
-        """Close the port; the board holds what it has."""
-        self.cancelled.set()
-        self.link.close()
-        self._leave(State.OFFLINE, Routine("not connected"))
 
     def telemetry(self) -> Telemetry:
         """The newest telemetry.
@@ -286,9 +246,7 @@ class HardwareSession(Outputs):
 
     def stop(self) -> None:
         """Latch the stop and tell the board at once; it decelerates and holds."""
-        self.stop_latched = True
-        if self.state is not State.OFFLINE:
-            self._leave(State.IDLE, "stopped: holding; reset, then enable, to go on")
+        super().stop()
         if self.link.connected:
             self.link.request_async(Stop())
 
@@ -308,10 +266,7 @@ class HardwareSession(Outputs):
         """
         self.telemetry()
         self._clear_faults()
-        self.stop_latched = self.relax_latched = False
-        self.fault_latched = ""
-        if self.state is State.IDLE:
-            self.problem = self.board_problem
+        self._unlatch(self.board_problem)
 
     def _clear_faults(self) -> None:
         """Reset the board, and wait for the telemetry that says so: what comes next looks at it."""
@@ -425,8 +380,7 @@ class HardwareSession(Outputs):
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
         try:
-            if self._enabling is not None:
-                self._enabling.send((telemetry, now_s))
+            self._enabling.send((telemetry, now_s))
         except StopIteration:
             self._become_active(telemetry)
         except PickerError as error:
@@ -460,9 +414,6 @@ class HardwareSession(Outputs):
         if self.engaged:
             self.fault_latched = problem
         self._leave(state, problem)
-
-    def _leave(self, state: State, problem: str) -> None:
-        self.state, self.problem, self._enabling = state, problem, None
 
     def _advance_model(self, telemetry: Telemetry, dt: float) -> None:
         torque = np.zeros(self.servos.n)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from picker_dynamics.errors import BoardFaultError, InputError
+from picker_dynamics.errors import BoardFaultError, InputError, NoPortError, PickerError
 
 if TYPE_CHECKING:  # clients know the states without it
     import numpy as np
+
+    from picker_dynamics.robot.servo_map import ServoMap
+
+    from .clock import Clock
+
+RECONNECT_S = 0.25
+"""Pause after an attempt to connect that failed [s]."""
+
+SEEN_S = 0.1
+"""So long after a cable was heard its state is one of now [s]."""
 
 
 class State(Enum):
@@ -151,3 +163,79 @@ class Outputs(ABC):
         """Begin an epoch: from now on commands start at ``held`` (n,) [rad or m]."""
         self.held, self.problem = held, remark
         self.epoch += 1
+
+
+class Closes(Protocol):
+    """What a cable is to who waits for it."""
+
+    def close(self) -> None:
+        """Close it; may be called again."""
+
+
+class WiredOutputs(Outputs):
+    """Outputs behind a cable, which is opened again where it is lost.
+
+    Args:
+        link: the cable, not opened yet.
+        servos: joint <-> what is sent.
+        clock: host time, the cable's.
+
+    Attributes:
+        cancelled: set it to end ``connect``.
+        port_comes: of a simulated board: it is no warning that there is no port yet, and joints are enabled sooner.
+    """
+
+    link: Closes
+
+    def __init__(self, servos: ServoMap, clock: Clock):
+        super().__init__(servos.joint_names, State.OFFLINE, Routine("not connected"))
+        self.servos, self.clock, self.cancelled = servos, clock, threading.Event()
+        self.relax_latched = self.port_comes = False
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Open the cable, and look at what is there; then the outputs are idle."""
+
+    def connect(self, give_up_s: float = math.inf) -> None:
+        """Open the cable, again and again until what belongs to this arm answers or ``cancelled`` is set; nothing moves.
+
+        Args:
+            give_up_s: after so long the last error is raised [s].
+
+        Raises:
+            LinkError: cancelled, or nothing answers for so long.
+            VersionError, BoardFaultError: likewise, and what is there is another arm's, or speaks another protocol version.
+        """
+        until_s = self.clock.now() + give_up_s
+        while True:
+            self.link.close()
+            try:
+                self._open()
+                return
+            except PickerError as error:
+                self.link.close()
+                text = f"{error}; trying again"
+                self.problem = Routine(text) if self.port_comes and isinstance(error, NoPortError) else text
+                if self.cancelled.is_set() or self.clock.now() >= until_s:
+                    raise
+                self.clock.sleep(RECONNECT_S)
+
+    def disconnect(self) -> None:
+        """Close the cable; the arm holds."""
+        self.cancelled.set()
+        self.link.close()
+        self._leave(State.OFFLINE, Routine("not connected"))
+
+    def stop(self) -> None:
+        self.stop_latched = True
+        if self.state is not State.OFFLINE:
+            self._leave(State.IDLE, "stopped: holding; reset, then enable, to go on")
+
+    def _leave(self, state: State, problem: str) -> None:
+        self.state, self.problem = state, problem
+
+    def _unlatch(self, problem: str) -> None:
+        self.stop_latched = self.relax_latched = False
+        self.fault_latched = ""
+        if self.state is State.IDLE:
+            self.problem = problem

@@ -11,16 +11,13 @@ Times are host seconds of the ``clock``.
 
 from __future__ import annotations
 
-import math
-import threading
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.board.clock import SYSTEM_CLOCK, Clock
-from picker_dynamics.board.session import Outputs, Routine, State
+from picker_dynamics.board.session import SEEN_S, Routine, State, WiredOutputs
 from picker_dynamics.board.setpoint_guard import Refusal
-from picker_dynamics.errors import BoardFaultError, LimitError, LinkError, PickerError
+from picker_dynamics.errors import BoardFaultError, LimitError, LinkError
 from picker_dynamics.robot.model import Array
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -32,9 +29,6 @@ from .transport import Transport
 MISSING = 5
 """So many cycles in a row without an answer of a servo are a fault."""
 
-RECONNECT_S = 0.25
-"""Pause after an attempt to connect that failed [s]."""
-
 RAMP_S, FIRST_TORQUE = 1.0, 0.1
 """In so long the torque limit rises [s], from so much of it."""
 
@@ -44,11 +38,8 @@ RELIEF_S = 0.02
 STANDS, STANDS_S, PATIENCE_S = 0.03, 0.2, 5.0
 """A joint that moves slower than this [rad/s or m/s], for so long, stands; for how long that is waited for [s]."""
 
-SEEN_S = 0.1
-"""So long after a sample it is one of now [s]."""
 
-
-class BusSession(Outputs):
+class BusSession(WiredOutputs):
     """Session with the bus servos of one arm.
 
     Args:
@@ -58,59 +49,33 @@ class BusSession(Outputs):
         clock: host time, the bus's.
 
     Attributes:
-        cancelled: set it to end ``connect``.
         found: what was found at the last connecting.
         sender, measured: goals to the servos, and what they say.
     """
 
+    link: Transport
+
     def __init__(self, link: Transport, dialect: Dialect, servos: ServoMap, clock: Clock = SYSTEM_CLOCK):
-        super().__init__(servos.joint_names, State.OFFLINE, Routine("not connected"))
-        self.link, self.dialect, self.servos, self.clock = link, dialect, servos, clock
+        super().__init__(servos, clock)
+        self.link, self.dialect, self.found = link, dialect, ""
         self.setpoint: Array = np.array(servos.rest)
         self.ids = servos.bus_ids or tuple(channel + 1 for channel in servos.channels)
         self.sender = GoalSender(link, dialect, servos, self.ids)
         self.measured = Feedback(link, dialect, self.ids, servos, self.sender, clock)
-        self.cancelled = threading.Event()
-        self.relax_latched, self.found = False, ""
         self._on, self._hold, self._first = np.zeros(servos.n, dtype=bool), np.array(servos.rest), np.zeros(servos.n)
         self._ramp_s = self._stands_s = 0.0
         self._commanded, self._restart = False, ""
 
     # -- connecting ----------------------------------------------------------------------------------------
 
-    def connect(self, give_up_s: float = math.inf) -> None:
-        """Open the bus and look at each servo, again and again until all are there or ``cancelled`` is set.  Nothing moves.
-
-        Args:
-            give_up_s: after so long the last error is raised [s].
-
-        Raises:
-            LinkError: no bus, or a servo does not answer.
-            BoardFaultError: a servo is of another model or mode, or its supply cannot be.
-        """
-        until_s = self.clock.now() + give_up_s
-        while True:
-            try:
-                self.link.open()
-                self.found = self.measured.identify()
-                self._measure()
-                break
-            except PickerError as error:
-                self.link.close()
-                self.problem = f"{error}; trying again"
-                if self.cancelled.is_set() or self.clock.now() >= until_s:
-                    raise
-                self.clock.sleep(RECONNECT_S)
+    def _open(self) -> None:
+        self.link.open()
+        self.found = self.measured.identify()
+        self._measure()
         faults = self.measured.faults
         self.state, self.problem = State.IDLE, faults or Routine(self.found)
         if self.fault_latched:
             self.problem = f"the servos are back: {faults or self.found}; reset, then enable, to go on"
-
-    def disconnect(self) -> None:
-        """Close the bus; the servos hold what they have."""
-        self.cancelled.set()
-        self.link.close()
-        self._leave(State.OFFLINE, Routine("not connected"))
 
     # -- switching -----------------------------------------------------------------------------------------
 
@@ -129,12 +94,6 @@ class BusSession(Outputs):
         self.sender.hold(self._hold, self._first, now_s)
         self.state, self.problem, self._ramp_s, self._stands_s = State.ENABLING, "", now_s, now_s
         return f"enabling {off} where they are" if off else "outputs were running: adopted as soon as they stand"
-
-    def stop(self) -> None:
-        """Latch the stop; goals that move come to rest at once, and are held."""
-        self.stop_latched = True
-        if self.state is not State.OFFLINE:
-            self._leave(State.IDLE, "stopped: holding; reset, then enable, to go on")
 
     def relax(self) -> None:
         """Switch all torque off at once, to free a pinched hand: the arm falls."""
@@ -179,10 +138,7 @@ class BusSession(Outputs):
         self._measure()
         if faults := found.faults:
             raise BoardFaultError(f"{faults}: still there; relieve the arm, let it cool, or switch its power off and on")
-        self.stop_latched = self.relax_latched = False
-        self.fault_latched = ""
-        if self.state is State.IDLE:
-            self.problem = Routine(self.found)
+        self._unlatch(Routine(self.found))
 
     def _switch_off(self) -> None:
         address, block = self.dialect.block({"torque": 0})
@@ -192,9 +148,6 @@ class BusSession(Outputs):
     def _require_connection(self) -> None:
         if self.state is State.OFFLINE:
             raise LinkError("the servos are not connected")
-
-    def _leave(self, state: State, problem: str) -> None:
-        self.state, self.problem = state, problem
 
     def _break_off(self, state: State, problem: str) -> None:
         """Leave because something went wrong; where the arm was commanded, nobody goes on before ``reset``."""
