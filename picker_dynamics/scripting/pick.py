@@ -10,8 +10,9 @@ the target is tried first, then others near it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,55 +85,6 @@ class Handling:
             object.__setattr__(self, name, value)
 
 
-def pick(known: Equipment, how: Handling, held: Array, payload: float, tip_speed: float | None = None) -> Replay:
-    """The legs of a pick, for an arm that is held at ``held`` (n,) [rad or m] and carries ``payload`` [kg].
-
-    Args:
-        tip_speed: what its controller allows [m/s]; None: the default.
-
-    Raises:
-        GoalRefusedError, UnreachableError: a leg that may not be made: which, and why.
-        InputError: an arm without a gripper.
-    """
-    jaws, opened, closed = _jaws(known, how)
-    chain, tip = ChainKinematics(known.description), np.asarray(how.tip, dtype=float)
-
-    def steps(target: Array, pitch: float | None) -> list[Step]:
-        before = tip - how.approach * chain.direction(target)
-        out = tip + how.lift * UP if how.lift else before
-        return [
-            Pose("approach", {jaws: opened}, before, pitch, detour=True),
-            Pose("in", tip=tip, pitch=pitch, straight=True),
-            Pause(how.settle),
-            Pose("close", {jaws: closed}, grips=True),
-            Payload(how.mass),
-            Pause(how.settle),
-            Pose("out", tip=out, pitch=pitch, straight=True),
-        ]
-
-    return _found("pick", known, how, steps, held, payload, tip_speed)
-
-
-def place(known: Equipment, how: Handling, held: Array, payload: float, tip_speed: float | None = None) -> Replay:
-    """The legs that put what the arm carries down; arguments and errors as ``pick``."""
-    jaws, opened, _ = _jaws(known, how)
-    tip = np.asarray(how.tip, dtype=float)
-    above, carried = tip + (how.lift or how.approach) * UP, {jaws: float(held[known.require_gripper()])}
-
-    def steps(_target: Array, pitch: float | None) -> list[Step]:
-        return [
-            Pose("above", carried, above, pitch, detour=True),
-            Pose("in", tip=tip, pitch=pitch, straight=True),
-            Pause(how.settle),
-            Pose("open", {jaws: opened}, grips=True),
-            Payload(0.0),
-            Pause(how.settle),
-            Pose("out", tip=above, pitch=pitch, straight=True),
-        ]
-
-    return _found("place", known, how, steps, held, payload, tip_speed)
-
-
 def _jaws(known: Equipment, how: Handling) -> tuple[str, float, float]:
     """The gripper's joint, and where it is open, and closed."""
     j, arm = known.require_gripper(), known.description
@@ -150,18 +102,41 @@ def _jaws(known: Equipment, how: Handling) -> tuple[str, float, float]:
     return name, found[0], found[1]
 
 
-def _found(
-    what: str,
-    known: Equipment,
-    how: Handling,
-    steps: Callable[[Array, float | None], list[Step]],
-    held: Array,
-    payload: float,
-    tip_speed: float | None,
-) -> Replay:
-    """The legs at the first pitch of the hand with which all may be made."""
-    arm, chain, why, furthest = known.description, ChainKinematics(known.description), None, -1
-    nothing = f"{what} refused, nothing moves; "
+def _legs(what: str, known: Equipment, how: Handling, held: Array, payload: float, tip_speed: float | None = None) -> Replay:
+    """The legs of a pick or a place, for an arm that is held at ``held`` (n,) [rad or m] and carries ``payload`` [kg]: those at
+    the first pitch of the hand with which all may be made.
+
+    Args:
+        tip_speed: what its controller allows [m/s]; None: the default.
+
+    Raises:
+        GoalRefusedError, UnreachableError: a leg that may not be made: which, and why.
+        InputError: an arm without a gripper.
+    """
+    jaws, opened, closed = _jaws(known, how)
+    arm, chain, tip = known.description, ChainKinematics(known.description), np.asarray(how.tip, dtype=float)
+    carried = {jaws: float(held[known.require_gripper()])}
+
+    def steps(target: Array, pitch: float | None) -> list[Step]:
+        if what == "pick":
+            before = tip - how.approach * chain.direction(target)
+            out = tip + how.lift * UP if how.lift else before
+            first, grip = Pose("approach", {jaws: opened}, before, pitch, detour=True), Pose("close", {jaws: closed}, grips=True)
+        else:
+            out = tip + (how.lift or how.approach) * UP
+            first, grip = Pose("above", carried, out, pitch, detour=True), Pose("open", {jaws: opened}, grips=True)
+        return [
+            first,
+            Pose("in", tip=tip, pitch=pitch, straight=True),
+            Pause(how.settle),
+            grip,
+            Payload(how.mass if what == "pick" else 0.0),
+            Pause(how.settle),
+            Pose("out", tip=out, pitch=pitch, straight=True),
+        ]
+
+    why: PickerError | None = None
+    nothing, furthest = f"{what} refused, nothing moves; ", -1
     try:
         target = tip_target(arm, how.tip, near=held, pitch_rad=how.pitch)
     except PickerError as error:
@@ -186,3 +161,6 @@ def _found(
         return Replay(tuple(legs))
     assert why is not None
     raise why
+
+
+pick, place = partial(_legs, "pick"), partial(_legs, "place")
