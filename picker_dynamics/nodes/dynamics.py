@@ -71,8 +71,8 @@ class DynamicsAlone(Node):
         settings = settings_of(self, parameters.DYNAMICS)
         known = load_arm(settings)
         settings.declare(*parameters.PAYLOAD)
-        self._names, armature = known.description.joint_names, None if known.servos is None else known.servos.armature
-        self._bare = self._model = RigidBody(known.description, armature=armature)
+        self._names = known.description.joint_names
+        self._bare = self._model = RigidBody(known.description, armature=known.armature)
         self._settings, settings.take = settings, self._take
         self._take(set())
         self._torques_out = self.create_publisher(JointState, "joint_torques", LATEST)

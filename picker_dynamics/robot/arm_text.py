@@ -12,6 +12,8 @@ import json
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from picker_dynamics.errors import ConfigurationError
 from picker_dynamics.files.formats import parse_json, said
 from picker_dynamics.files.reading import XML_BYTES
@@ -19,6 +21,7 @@ from picker_dynamics.files.reading import XML_BYTES
 from . import arms, description
 from .arms import Arm
 from .description import ArmDescription
+from .model import Array, read_only
 from .servo_map import ServoMap, entries_of, made_of
 
 TEXT_MAX = 2 * XML_BYTES
@@ -33,6 +36,21 @@ class Known(NamedTuple):
     description: ArmDescription
     servos: ServoMap | None = None
     torque: Arm | None = None
+
+    @property
+    def armature(self) -> Array | None:
+        """Rotor inertias at the joints, (n,) [kg·m²]; None: none are known."""
+        return None if self.servos is None else self.servos.armature
+
+    @property
+    def poses(self) -> tuple[Array, Array]:
+        """Rest pose, where the arm may be switched off, and home, where work starts, (n,) each [rad or m]; one, where joints are
+        measured.
+        """
+        if self.servos is not None:
+            return self.servos.rest, self.servos.home
+        home = None if self.torque is None else self.torque.home
+        return (read_only(np.zeros(self.description.n) if home is None else home),) * 2
 
 
 def text_of(known: Known) -> str:

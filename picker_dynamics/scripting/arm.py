@@ -50,7 +50,7 @@ def load(arm: str | Path = "") -> RigidBody:
     """
     if not arm or str(arm) in arms.names():
         known = equipment(arm)
-        return RigidBody(known.description, known.armature)
+        return RigidBody(known.description, known.known.armature)
     return RigidBody(description.load(arm))
 
 

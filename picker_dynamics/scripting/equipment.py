@@ -16,7 +16,7 @@ from picker_dynamics.robot import arms as registry
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.arms import Arm as TorqueArm
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, DynamicsModel, read_only
+from picker_dynamics.robot.model import Array, DynamicsModel
 from picker_dynamics.robot.scene import Scene, read_scene, scene_shape
 from picker_dynamics.robot.servo_map import ServoMap
 
@@ -58,21 +58,14 @@ class Equipment:
         return Known(self.description, self.servos, self.torque)
 
     @property
-    def armature(self) -> Array | None:
-        """Rotor inertias at the joints, (n,) [kg·m²]; None: none are known."""
-        return None if self.servos is None else self.servos.armature
-
-    @cached_property
     def home(self) -> Array:
         """Home pose, (n,), where work starts [rad or m]."""
-        if self.servos is not None:
-            return read_only(self.servos.home)
-        return read_only(np.zeros(self.description.n) if self.torque is None or self.torque.home is None else self.torque.home)
+        return self.known.poses[1]
 
-    @cached_property
+    @property
     def rest(self) -> Array:
         """Rest pose, (n,), where the arm may be switched off [rad or m]; home, where joints are measured."""
-        return self.home if self.servos is None else read_only(self.servos.rest)
+        return self.known.poses[0]
 
     @cached_property
     def gripper(self) -> int | None:
@@ -109,7 +102,7 @@ class Equipment:
         def carrying(payload: float = 0.0) -> DynamicsModel:
             from picker_dynamics.dynamics import lagrangian
 
-            return lagrangian.analytic_model(self.description, self.armature, payload)
+            return lagrangian.analytic_model(self.description, self.known.armature, payload)
 
         return lru_cache(MODELS)(carrying)
 

@@ -113,11 +113,11 @@ class RunningArm:
         control, dynamics, hardware = (settings[part] for part in parameters.PARTS)
         self.known = load_arm(control) if known is None else known
         self.description, self.servos, torque = self.known
-        arm, armature = self.description, None if self.servos is None else self.servos.armature
+        arm, armature = self.description, self.known.armature
         _declare_same(parameters.SERVO_ARM if torque is None else parameters.TORQUE_ARM, control, dynamics, hardware)
-        limits, shipped, rest, home = _bounds(self.known)
-        self.poses = rest, home
-        floor_z, why_no_floor = standing_floor(arm, rest)
+        limits, shipped = _bounds(self.known)
+        self.poses = self.known.poses
+        floor_z, why_no_floor = standing_floor(arm, self.poses[0])
         on_bus = self.servos is not None and self.servos.bus is not None
         if on_bus and passive:
             raise ConfigurationError("servos on a bus take commands of this arm's own controller alone: start arm", "bus")
@@ -406,14 +406,12 @@ def _declare_same(same: Sequence[Setting], control: Settings, *parts: Settings) 
                 raise ConfigurationError(text, name, value)
 
 
-def _bounds(known: Known) -> tuple[TorqueLimits, Tolerances, Array, Array]:
-    """Torque limits and tolerances of an arm, and its poses rest and home, (n,) each [rad or m]."""
+def _bounds(known: Known) -> tuple[TorqueLimits, Tolerances]:
+    """Torque limits and tolerances of an arm."""
     if known.torque is not None:
-        home = known.torque.home
-        assert home is not None
-        return TorqueLimits.of_arm(known.torque), Tolerances.of_arm(known.torque), home, home
+        return TorqueLimits.of_arm(known.torque), Tolerances.of_arm(known.torque)
     assert known.servos is not None
-    return TorqueLimits.of_servos(known.servos), Tolerances.of_servos(known.servos), known.servos.rest, known.servos.home
+    return TorqueLimits.of_servos(known.servos), Tolerances.of_servos(known.servos)
 
 
 def _gripper(control: Settings, arm: ArmDescription, servos: ServoMap | None) -> GripperSettings | None:
