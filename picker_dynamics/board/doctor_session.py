@@ -97,11 +97,6 @@ class DoctorSession:
         return self.info.joints
 
     @property
-    def all(self) -> int:
-        """Mask of all joints."""
-        return (1 << self.n) - 1
-
-    @property
     def usable(self) -> int:
         """Mask of the joints that may be switched on or taken over: their pulses are within the limits."""
         return sum(1 << j for j, limit in enumerate(self.limits) if limit.lowest <= self.start[j] <= limit.highest)
