@@ -33,10 +33,6 @@ class Stamps:
         self._last = time_s, board_us
         return board_us
 
-    def since_us(self, board_us: int) -> int:
-        """How long after the last stamp ``board_us`` is."""
-        return ahead_us(board_us, self._last[1]) if self._last else 0
-
 
 class CommandTiming:
     """Statistics of arrivals: noted at next to no cost; the arithmetic is done once for many."""

@@ -150,6 +150,7 @@ class HardwareSession(WiredOutputs):
         if info.joints != self.servos.n:
             why = f"the board was flashed for {board_difference(info, self.servos)}"
             raise BoardFaultError(why, value=info.joints, limit=self.servos.n)
+        self._sender.halt = None
         self._rejoining.silence_s = 1e-3 * info.host_timeout_ms  # what the board allows its host is what it is allowed
         telemetry = self.telemetry()
         self.other_board = board_difference(info, self.servos)
@@ -210,9 +211,9 @@ class HardwareSession(WiredOutputs):
             raise BoardFaultError(describe_faults(faults))
         if telemetry.faults:
             self._clear_faults()
-        if telemetry.live and telemetry.live & ~telemetry.owned:
-            self.link.request(Adopt(telemetry.live & ~telemetry.owned), REQUEST_TIMEOUT_S)
-        if telemetry.live == self._mask and not telemetry.state.moves:
+        if strange := telemetry.live & ~telemetry.owned:
+            self.link.request(Adopt(strange), REQUEST_TIMEOUT_S)
+        if telemetry.live == self._mask and not telemetry.state.moves and self._sender.halt is None:
             self._become_active(telemetry)
             return "outputs were running: adopted"
         if telemetry.live != self._mask and not at_rest_pose:
@@ -233,6 +234,8 @@ class HardwareSession(WiredOutputs):
         """Stop streaming and hold; the outputs stay on."""
         if self.engaged:
             self._leave(State.IDLE, Routine("released: holding"))
+            if self.link.connected:
+                self._sender.halted()
 
     def disable(self) -> None:
         """Switch all outputs off: the arm falls.
@@ -278,11 +281,7 @@ class HardwareSession(WiredOutputs):
             self.clock.sleep(0.002)
 
     def rejoin(self) -> None:
-        """Let commands start anew from where the outputs are now; they have to stand.
-
-        Raises:
-            LinkError: not connected.
-        """
+        """Let commands start anew from where the outputs are now; they have to stand.  Raises a LinkError where not connected."""
         self._begin_epoch(self.telemetry(), "")
 
     def set_model(self, model: DynamicsModel) -> None:
@@ -308,7 +307,7 @@ class HardwareSession(WiredOutputs):
         if self.state is not State.ACTIVE:
             self.counts.not_active += 1
             return False
-        if self._rejoining.unconfirmed:
+        if self._sender.halt is not None:
             self.counts.unconfirmed += 1
             return False
         try:
@@ -332,8 +331,8 @@ class HardwareSession(WiredOutputs):
             return
         if self.commanded and self._rejoining.old:
             self.problem = ""
-        stands = not telemetry.state.moves and self._sender.is_over(telemetry.time_us, self._rejoining.silence_s)
-        if stands and (why := self._rejoining.due(self.commanded, self._moved, self._sender.said, now_s)):
+        why = self._rejoining.due(self.commanded, self._moved, self._sender.said, now_s)
+        if why and not telemetry.state.moves and self._sender.halted():
             self._begin_epoch(telemetry, why)
 
     # -- time ----------------------------------------------------------------------------------------------
@@ -351,10 +350,10 @@ class HardwareSession(WiredOutputs):
         telemetry = self.telemetry()
         self._rejoining.advance(telemetry, self.counts.sent, dt)
         if self.state is State.ACTIVE and (missing := self._rejoining.missing):
-            self._rejoining.unconfirmed = missing
             self.problem = f"{missing}: no set-point is sent"
+            self._sender.halted()
         self._notice_faults(telemetry)
-        if self.state is State.ENABLING:
+        if self.state is State.ENABLING and (self._sender.halt is None or self._sender.halted()):
             self._enable_next(telemetry, now_s)
         if self.relax_latched and telemetry.live:
             self.link.send(Relax())

@@ -53,6 +53,7 @@ class Rejoining:
         self._untaken_s = 0.0 if taken else self._untaken_s + silent_s
         self._silent_s += silent_s
         self._epoch_s += dt
+        self.unconfirmed = self.missing or self.unconfirmed
 
     def followed(self) -> None:
         """Note that a command was followed."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .command_timing import Stamps
+from .enabling import PATIENCE_S
 from .link import Link
-from .protocol import pulse_units
+from .protocol import Ack, Halt, Info, ahead_us, pulse_units
 from .setpoint_guard import Refusal, SetpointGuard
 
 SPARE = 2
@@ -50,6 +53,7 @@ class SetpointSender:
     Attributes:
         counts: what became of each.
         why, said: of the last one that was away, in general and in figures.
+        halt: the board's answer, since when nothing is sent; None: it was not asked to drop what it was sent.
     """
 
     def __init__(self, link: Link, servos: ServoMap):
@@ -58,6 +62,7 @@ class SetpointSender:
         self._pulses: tuple[int, ...] = ()
         self.counts = CommandCounts()
         self.why = self.said = ""
+        self.halt: Future[Ack | Info] | None = None
 
     @property
     def last_s(self) -> float | None:
@@ -67,11 +72,21 @@ class SetpointSender:
     def restart(self, outputs: np.ndarray) -> None:
         """Begin anew: the next set-point begins at the one that the ``outputs`` hold, (n,) [rad]."""
         self._guard.restart(outputs)
-        self._pulses = ()
+        self._pulses, self.halt = (), None
 
-    def is_over(self, board_us: int, taken_s: float) -> bool:
-        """Whether the board, at its time ``board_us``, has played all that was sent: what comes ``taken_s`` late, it refuses."""
-        return self.last_s is None or self._stamps.since_us(board_us) > 1e6 * taken_s
+    def halted(self) -> bool:
+        """Have the board drop what it was sent, and brake; returns whether it says that it has, and that the outputs stand.
+
+        Raises:
+            LinkError: not connected.
+        """
+        if self.halt is None or (self.halt.done() and self.halt.exception()):
+            self.halt = self._link.request_async(Halt(), PATIENCE_S)
+        telemetry = self._link.telemetry
+        if telemetry is None or not self.halt.done() or self.halt.exception():
+            return False
+        answer = cast(Ack, self.halt.result())
+        return not telemetry.state.moves and ahead_us(telemetry.time_us, answer.time_us) >= 0
 
     def send(self, time_s: float, q_cmd: np.ndarray, now_s: float) -> Refusal | None:
         """Send ``q_cmd`` (n,) [rad], to hold at ``time_s``; returns why not, or None.

@@ -20,6 +20,7 @@ from picker_dynamics.board.protocol import (
     Disable,
     Enable,
     Fault,
+    Halt,
     Hello,
     Info,
     Message,
@@ -262,6 +263,8 @@ class VirtualFirmware:
         motion = self._motion
         if isinstance(message, Stop):
             self._latch(Fault.STOPPED)
+        elif isinstance(message, Halt):
+            motion.brake()
         elif isinstance(message, Relax):
             motion.disable((1 << len(self.config.joints)) - 1)
         elif isinstance(message, Reset):

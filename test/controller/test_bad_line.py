@@ -1,10 +1,10 @@
 """A line that loses, damages, holds and delays bytes never makes the arm leap: the whole loop, the bytes and the true arm."""
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
-from arm_rig import HOME, Rig, outcome
+from arm_rig import HOME, PERIOD_S, Rig, outcome
 from generated import LONG
 
 from benchmarks.bad_line import BROKEN, FAULT_S, PASSING, TO_BOARD, TO_HOST, BadLine, Fault, carries_setpoint
@@ -65,15 +65,57 @@ def test_what_is_gone_for_longer_ends_the_goal_and_the_arm_stays_where_it_stoppe
     assert stopped[0] < AWAY[0] - 0.3, "or there was nothing to stop"
 
 
-def test_set_points_that_the_board_took_unheard_are_played_out_before_others_begin_where_it_is_held():
-    """The new ones came behind them, and the arm leapt back: 0.77 m/s."""
-    lost_s = 0.22
-    to_board = Fault(FAULT_S, lost_s, lose=1.0, ways=(TO_BOARD,), only=carries_setpoint)
-    rig = arm(to_board, Fault(FAULT_S + lost_s, 0.1, lose=1.0, ways=(TO_HOST,)))
+@cache
+def way_of_a_stop() -> float:
+    """How far the true tip comes after a stop in the same motion, a servo frame later at the most [m]."""
+    rig = arm()
+    rig.move(AWAY)
+    rig.run(FAULT_S + 0.25)
+    rig.session.stop()
+    return way_from_here(rig) + 0.02 * ALLOWED
+
+
+def way_from_here(rig: Rig, seconds: float = 2.5) -> float:
+    """How far the true tip comes in so long from where it is, or from where the last goal is answered meanwhile [m]."""
+    begun = len(rig.tips)
+    for _ in range(round(seconds / PERIOD_S)):
+        if not rig.asked[-1]:
+            begun = len(rig.tips) + 1
+        rig.run(PERIOD_S)
+    return float(np.linalg.norm(np.array(rig.tips[begun - 1 :]) - rig.tips[begun - 1], axis=1).max())
+
+
+UNHEARD = {
+    "the host alone hears nothing": (Fault(FAULT_S, 0.6, lose=1.0, ways=(TO_HOST,)),),
+    "and the board is behind": (Fault(FAULT_S, 0.2, hold=True), Fault(FAULT_S + 0.25, 0.6, lose=1.0, ways=(TO_HOST,))),
+    "set-points come again, and nobody hears of it": (
+        Fault(FAULT_S, 0.22, lose=1.0, ways=(TO_BOARD,), only=carries_setpoint),
+        Fault(FAULT_S + 0.22, 0.1, lose=1.0, ways=(TO_HOST,)),
+    ),
+}
+
+
+@pytest.mark.parametrize("line", UNHEARD)
+def test_an_aborted_goal_moves_the_arm_no_further_than_a_stop_whatever_the_board_took_unheard(line):
+    """It was played out, for 0.08 to 0.45 rad; and where commands began anew before that, the arm leapt back at 0.77 m/s."""
+    rig = arm(*UNHEARD[line])
     answers = rig.move(AWAY)
-    rig.run(2.5)
+    rig.run(FAULT_S)
+    assert way_from_here(rig) <= way_of_a_stop()
     require_calm(rig)
-    assert outcome(answers) is Outcome.ABORTED and rig.outputs.epoch == 2
+    assert outcome(answers) is Outcome.ABORTED and rig.outputs.epoch == 2, "and commands begin anew"
+
+
+def test_enabled_right_after_a_release_the_arm_stays_where_it_is_held_though_a_line_holds_set_points():
+    """They were played under the new epoch: 0.18 rad, and back at 0.58 m/s."""
+    rig = arm(Fault(FAULT_S, 0.24, hold=True, ways=(TO_BOARD,)))
+    rig.move(AWAY)
+    rig.run(FAULT_S + 0.2)
+    rig.outputs.release()
+    rig.session.cycle()
+    rig.session.enable(at_rest_pose=False)
+    assert way_from_here(rig) < 0.002 and rig.outputs.epoch == 2
+    require_calm(rig)
 
 
 # -- generated -------------------------------------------------------------------------------------------------------

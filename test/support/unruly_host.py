@@ -9,6 +9,7 @@ from picker_dynamics.board.protocol import (
     BoardState,
     Disable,
     Enable,
+    Halt,
     Hello,
     Ping,
     Relax,
@@ -86,7 +87,7 @@ class UnrulyHost:
         wild = lambda version: build(version, rng.randrange(256), self._number(), rng.randbytes(rng.randrange(24)))  # noqa: E731
         point = lambda ahead, at: SetPoint((now_us + ahead) % TIME_MODULUS, at)  # noqa: E731
         choices = [
-            *(Hello(), Ping(), Ping(), Ping(), Stop(), Reset(), TelemetryPeriod(rng.choice(self.periods))),
+            *(Hello(), Ping(), Ping(), Ping(), Stop(), Halt(), Reset(), TelemetryPeriod(rng.choice(self.periods))),
             *(
                 Enable(rng.randrange(min(256, 2 << self.joints)), pulses),
                 Adopt(rng.randrange(min(256, 2 << self.joints))),

@@ -36,6 +36,7 @@ class MessageType(IntEnum):
     RELAX = 0x08
     RESET = 0x09
     TELEMETRY_PERIOD = 0x0A
+    HALT = 0x0B
     INFO = 0x81
     ACK = 0x82
     NACK = 0x83
@@ -48,7 +49,7 @@ class BoardState(IntEnum):
     IDLE = 0  # the host owns no joint; outputs are as the boot found them, or off
     HOLD = 1  # standing, the pulses do not change
     MOVE = 2  # following the queue
-    BRAKE = 3  # decelerating: stop, fault, or the queue ran out in motion
+    BRAKE = 3  # decelerating: stop, halt or fault
 
     @property
     def moves(self) -> bool:

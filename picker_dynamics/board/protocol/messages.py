@@ -153,6 +153,13 @@ class Stop(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Halt(Message):
+    """Flush the queue, decelerate, hold; latches nothing."""
+
+    TYPE = MessageType.HALT
+
+
+@dataclass(frozen=True, slots=True)
 class Relax(Message):
     """Flush the queue and switch all outputs off at once."""
 

@@ -14,6 +14,7 @@ from picker_dynamics.board.protocol import (
     BoardState,
     Disable,
     Enable,
+    Halt,
     MessageType,
     Nack,
     Ping,
@@ -292,6 +293,17 @@ def braking_ends_at_the_limit(bench: Bench) -> None:
     held = bench.still()
     assert max(max(one.pulses) for one in bench.telemetry[begin:]) <= highest
     assert held.state is BoardState.HOLD and all(abs(pulse - highest) <= gravity(bench, speed) for pulse in held.pulses)
+
+
+@rule
+def halt_drops_what_was_sent_and_latches_nothing(bench: Bench) -> None:
+    """The arm decelerates and holds; what begins anew is taken then, without RESET."""
+    bench.enabled().moving()
+    bench.acked(Halt())
+    bench.tells(faults=0, queue_depth=0, state=BoardState.BRAKE)
+    held = bench.still()
+    bench.run(300_000).tells(state=BoardState.HOLD, pulses=held.pulses)
+    assert bench.points((bench.board_us() + LEAD_US, held.pulses)) == []
 
 
 # -- a host that is gone ---------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def unknown_types_are_refused(bench: Bench) -> None:
     """And so are the messages of a board."""
     board = (bench.greeted().info, Ack(1, 2, 3), Nack(1, 2, Reason.STALE, 0), bench.telemetry[-1])
     for kind, payload in [
-        *((kind, b"") for kind in (0x00, 0x0B, 0x7F, 0x80, 0x85, 0xFF)),
+        *((kind, b"") for kind in (0x00, 0x0C, 0x7F, 0x80, 0x85, 0xFF)),
         *((m.TYPE, m.payload()) for m in board),
     ]:
         answer = ask(bench, kind, payload)

@@ -15,6 +15,7 @@ uint8_t payload_size(uint8_t type, uint8_t joints) {
     case MessageType::HELLO:
     case MessageType::PING:
     case MessageType::STOP:
+    case MessageType::HALT:
     case MessageType::RELAX:
     case MessageType::RESET:
       return 0;
@@ -168,6 +169,9 @@ Verdict Firmware::carry_out(const Frame& frame, uint32_t now_us) {
   switch (MessageType(frame.type)) {
     case MessageType::STOP:
       latch(Fault::STOPPED);
+      return CARRIED_OUT;
+    case MessageType::HALT:
+      motion_.brake();
       return CARRIED_OUT;
     case MessageType::RELAX:
       motion_.disable(0xFF);

@@ -27,6 +27,7 @@ enum class MessageType : uint8_t {
   RELAX = 0x08,
   RESET = 0x09,
   TELEMETRY_PERIOD = 0x0A,
+  HALT = 0x0B,
   INFO = 0x81,
   ACK = 0x82,
   NACK = 0x83,
