@@ -128,7 +128,9 @@ class Controller:
             return Cycle(now_s, state, Tick(None, ()))
         self._synchronise(now_s)
         self._take_supply(now_s)
-        tick, self.execution.sent.delay_s = Tick(None, ()), self._delay_s(now_s, state) if self.active else 0.0
+        tick, sent = Tick(None, ()), self.execution.sent
+        sent.delay_s = self._delay_s(now_s, state) if self.active else 0.0
+        sent.behind_s = 0.0 if state is None else state.delay_s
         if self._is_due(now_s):
             tick = self.execution.tick(now_s, lambda: state, self.watched)
         if tick.hits is not None and self.active:  # the outputs drop what they have been sent, and brake harder than a plan may
@@ -138,11 +140,11 @@ class Controller:
             return Cycle(now_s, state, tick)
         try:
             command = self.law.command(tick.reference, state)
-            sent = command is not None and self.hardware.write(command, now_s)
+            done = command is not None and self.hardware.write(command, now_s)
         except PickerError as error:
             self.execution.tell(EventKind.PROBLEM, f"command not sent: {error}", error=error)
             return Cycle(now_s, state, tick)
-        return Cycle(now_s, state, tick, command, sent)
+        return Cycle(now_s, state, tick, command, done)
 
     def _delay_s(self, now_s: float, state: ArmState | None) -> float:
         """Delay with which references hold [s]; states are a bit old, now more, now less, and no reference goes back in time."""

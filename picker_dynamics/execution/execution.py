@@ -37,7 +37,7 @@ from .validator import TIP_SPEED, MotionValidator
 SAME_SOURCE = 0.01
 """Shares of the supply's voltage that are planned with as one."""
 
-REACH_BACK_S = 0.5
+REACH_BACK_S = 0.75
 """Beyond the lead: how old a state may be that is compared with what was sent [s]."""
 
 
@@ -354,7 +354,7 @@ class Execution:
         if self.active:
             reference = self._send_next(time_s)
             error = self._monitor(now_s, time_s, look, watched)
-        progress = (0.0, 1.0) if error is None else self._generator.progress(now_s - self.sent.delay_s)
+        progress = (0.0, 1.0) if error is None else self._generator.progress(now_s - self.sent.delay_s - self.sent.behind_s)
         hits, self._generator.hits = self._generator.hits, None
         return Tick(reference, self.take_events(), error, *progress, hits)
 

@@ -255,7 +255,7 @@ class GoalManager:
                     self.generator.cancel(time_s, motion)
                 self._close(entry, verdict)
             elif feedback and error is not None and entry.request.feedback is not None:
-                left_s = self.generator.left(motion, now_s - self.sent.delay_s)
+                left_s = self.generator.left(motion, now_s - self.sent.delay_s - self.sent.behind_s)
                 approaches = motion.approach is not None and 0.0 < left_s <= motion.approach.duration_s
                 entry.request.feedback(error, motion.duration_s - left_s, approaches)
         return error

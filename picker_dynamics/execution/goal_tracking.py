@@ -216,9 +216,10 @@ class SentReferences:
 
     Attributes:
         delay_s: how much later than their times they hold, because of stalls [s].
+        behind_s: and how much later the hardware plays them [s].
     """
 
-    delay_s = 0.0
+    delay_s = behind_s = 0.0
 
     def __init__(self, count: int):
         self._sent: deque[Reference] = deque(maxlen=count)
@@ -231,7 +232,7 @@ class SentReferences:
 
     def at(self, time_s: float) -> Reference | None:
         """The reference that holds at ``time_s``, between two that were sent; the oldest or newest where there are none."""
-        after, time_s = None, time_s - self.delay_s
+        after, time_s = None, time_s - self.delay_s - self.behind_s
         for sent in reversed(tuple(self._sent)):  # a view asks from another thread
             if sent.time_s <= time_s:
                 if after is None:

@@ -86,8 +86,9 @@ class OutputMotion:
 
     @property
     def behind_ms(self) -> int:
-        """How far behind its time the board plays [ms], at most 65535; 0 where nothing is queued."""
-        return min(0xFFFF, ahead_us(self._frame_at_us, self.played_us) // 1000) if self.points else 0
+        """How far behind its time the board plays [ms], at most 65535; 0 where it plays nothing, and is not on its way."""
+        on_way = self.points or (self._chained and not self._ends_at_rest)
+        return min(0xFFFF, ahead_us(self._frame_at_us, self.played_us) // 1000) if on_way else 0
 
     # -- outputs on and off --------------------------------------------------------------------------------
 

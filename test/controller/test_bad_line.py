@@ -1,5 +1,6 @@
 """A line that loses, damages, holds and delays bytes never makes the arm leap: the whole loop, the bytes and the true arm."""
 
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -23,6 +24,9 @@ STEP_RAD = 0.04
 SAID_S = 0.3
 """Within which a line that is gone is said [s]."""
 
+PATH_RAD = 0.15
+"""Path tolerance [rad]: what the arm moves, at 0.7 rad/s, in twice the 0.1 s by which what is heard of it may be old."""
+
 AWAY = HOME + [1.2, 0.25, 0.2, 0.0, 0.0]
 
 
@@ -42,8 +46,9 @@ def require_calm(rig: Rig) -> None:
 
 @pytest.mark.parametrize("line", PASSING)
 def test_what_a_line_loses_or_holds_for_a_moment_delays_the_motion_and_the_goal_is_reached(line):
+    """Within its path tolerance too: what is measured is compared with what is played; 0.39 rad were missing else."""
     rig = arm(PASSING[line])
-    answers = rig.move(AWAY)
+    answers = rig.move(AWAY, tolerances=replace(rig.arm.tolerances(), path=np.stack([np.full(5, PATH_RAD), np.zeros(5)])))
     rig.run(6.0)
     require_calm(rig)
     assert rig.fastest() > 0.9 * ALLOWED, "or it proves nothing"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from arm_fixtures import picker
 
@@ -9,7 +11,7 @@ from picker_dynamics.board.session import State
 from picker_dynamics.controller import parameters
 from picker_dynamics.execution.goal import Goal
 from picker_dynamics.execution.goal_manager import GoalRequest
-from picker_dynamics.execution.goal_tracking import Outcome, Verdict
+from picker_dynamics.execution.goal_tracking import Outcome, Tolerances, Verdict
 from picker_dynamics.resources import resource
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.session.running_arm import RunningArm
@@ -66,12 +68,13 @@ class Rig:
         assert self.outputs.state is State.ACTIVE
         return self
 
-    def move(self, q, duration_s: float = 0.5) -> list[Verdict]:
+    def move(self, q, duration_s: float = 0.5, tolerances: Tolerances | None = None) -> list[Verdict]:
         """Ask for a motion; the answers that it gets."""
         answers: list[Verdict] = []
         still, name = [0.0] * len(q), f"goal {len(self.asked)}"
         goal = Goal(self.outputs.joint_names, [duration_s], [np.asarray(q).tolist()], [still], [still])
-        self.session.submit(GoalRequest(lambda: goal, identifier=name, tracker=self.arm.tracker, answer=answers.append))
+        judge = partial(self.arm.tracker, tolerances=tolerances)
+        self.session.submit(GoalRequest(lambda: goal, identifier=name, tracker=judge, answer=answers.append))
         self.asked.append(answers)
         return answers
 

@@ -240,7 +240,7 @@ class Telemetry(Message):
         owned: Joints that the host has enabled or adopted since the board started.
         limited: Joints that the speed limit held back in the last servo frame.
         queue_depth: Set-points waiting.
-        behind_ms: How far behind its time the board plays them [ms], because they came late; 0 where it plays none.
+        behind_ms: How far behind its time the board plays them [ms], because they came late; 0 where it is on no way.
         accepted: Set-points accepted.
         rejected: Set-points refused.
         last_reason: Why the last of them was refused.

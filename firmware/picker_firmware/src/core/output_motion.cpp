@@ -205,7 +205,7 @@ void OutputMotion::play_until(uint32_t time_us) {
 }
 
 uint16_t OutputMotion::behind_ms() const {
-  if (queue_.size() == 0) return 0;
+  if (queue_.size() == 0 && (!chained_ || ends_at_rest_)) return 0;
   const uint32_t behind = (frame_at_us_ - played_us_) / 1000;
   return behind < 0xFFFF ? uint16_t(behind) : 0xFFFF;
 }
