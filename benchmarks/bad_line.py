@@ -116,6 +116,9 @@ BROKEN = {
     "loses all for 0.9 s": Fault(FAULT_S, 0.9, lose=1.0),
     "holds bytes for 1.2 s": Fault(FAULT_S, 1.2, hold=True),
     "damages one byte of ten": Fault(FAULT_S, 1.0, damage=0.1),
+    "loses set-points alone for a bit more than the board bridges": Fault(
+        FAULT_S, 0.26, lose=1.0, ways=(TO_BOARD,), only=carries_setpoint
+    ),
     "loses set-points alone for 1 s": Fault(FAULT_S, 1.0, lose=1.0, ways=(TO_BOARD,), only=carries_setpoint),
 }
 """What ends it."""

@@ -30,7 +30,7 @@ class Rejoining:
     def __init__(self) -> None:
         self.silence_s = math.inf
         self._heard: Telemetry | None = None
-        self._sent = 0
+        self._sent, self._waits = 0, False
         self._unheard_s = self._untaken_s = 0.0
         self.begin()
 
@@ -47,10 +47,11 @@ class Rejoining:
             sent: how many set-points were sent so far.
         """
         heard, silent_s = telemetry is not self._heard, min(dt, STALL_S)
-        taken = sent == self._sent or (heard and self._heard is not None and telemetry.accepted != self._heard.accepted)
+        taken = heard and self._heard is not None and telemetry.accepted != self._heard.accepted
+        self._waits = not (taken or self.unconfirmed) and (self._waits or sent != self._sent)
         self._heard, self._sent = telemetry, sent
         self._unheard_s = 0.0 if heard else self._unheard_s + silent_s
-        self._untaken_s = 0.0 if taken else self._untaken_s + silent_s
+        self._untaken_s = self._untaken_s + silent_s if self._waits else 0.0
         self._silent_s += silent_s
         self._epoch_s += dt
         self.unconfirmed = self.missing or self.unconfirmed
