@@ -82,8 +82,8 @@ class Limits:
     approach: bool = False
 
     def __post_init__(self) -> None:
-        wrong = not 0.0 <= self.speed <= 1.0
-        refuse_if(wrong, f"speed_scaling is {self.speed}, must be 0 to 1", "speed_scaling", self.speed, 1.0)
+        said = f"speed_scaling is {self.speed}, must be 0 to 1"
+        refuse_if(not 0.0 <= self.speed <= 1.0, said, "speed_scaling", self.speed, 1.0)
 
     def validator(self, description: ArmDescription) -> MotionValidator:
         """Validator of motions by these limits."""
@@ -150,7 +150,6 @@ class Execution:
         self._feeds: list[Callable[[float], None]] = []
         self._events: list[Event] = []
         self._until_monitor = timing.monitor_every
-        self._wanted_speed: float | None = None
         self.limits = limits
         self.change(limits)
 
@@ -164,11 +163,6 @@ class Execution:
     def active(self) -> bool:
         """Whether there is a reference."""
         return self._generator.active
-
-    @property
-    def speed(self) -> float:
-        """Share of full speed that is wanted."""
-        return self._generator.speed
 
     @property
     def guard_stopped(self) -> int:
@@ -283,8 +277,7 @@ class Execution:
 
     def follow_supply(self, source: float) -> None:
         """Plan with this share of the supply's nominal voltage, if the arm stands: no motion is judged by another on its way."""
-        known = self.limits.torque.source
-        if self.phase in (Phase.INACTIVE, Phase.HOLDING) and abs(source - known) > SAME_SOURCE:
+        if self.phase in (Phase.INACTIVE, Phase.HOLDING) and abs(source - self.limits.torque.source) > SAME_SOURCE:
             self.change_some(torque=replace(self.limits.torque, source=source))
 
     # -- what the hardware says ------------------------------------------------------------------------------

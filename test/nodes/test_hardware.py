@@ -211,7 +211,7 @@ def test_parameters_and_settings_follow_each_other(arm):
     request = SetParameters.Request(parameters=[Parameter("speed_scaling", value=0.5).to_parameter_msg()])
     assert arm.call(SetParameters, "trajectory_controller/set_parameters", request).results[0].successful
     settings, node = arm.arm.settings["trajectory_controller"], arm.process.nodes["trajectory_controller"]
-    assert settings["speed_scaling"] == 0.5 == arm.execution.speed
+    assert settings["speed_scaling"] == 0.5 == arm.execution.limits.speed
     settings.change({"speed_scaling": 1.0})
     arm.until(lambda: node.get_parameter("speed_scaling").value == 1.0, "the parameter")
 

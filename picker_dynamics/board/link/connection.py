@@ -41,6 +41,7 @@ from ..protocol import (
 from ..protocol.codes import REASON_TEXT
 from ..protocol.messages import Unknown
 from .port import Port, SerialPort, no_word
+from .statistics import LinkStatistics
 
 BAUD = 500_000  # a 16 MHz AVR makes it exactly; it misses 115200 by 2 %
 SILENCE_S = 1.5
@@ -61,41 +62,6 @@ class RefusedError(ProtocolError):
     def __init__(self, message: str, *, reason: Reason, subject: str | None = None, value: object = None) -> None:
         super().__init__(message, subject=subject, value=value)
         self.reason = reason
-
-
-@dataclass
-class LinkStatistics:
-    """Counters of a link since it was made, and figures of the moment; round trips are those of the last 512 pings.
-
-    Attributes:
-        frames_sent, frames_received: Good frames.
-        frames_damaged: Frames from the board with wrong stuffing, length or checksum.
-        frames_missed: Gaps in the board's sequence numbers.
-        setpoints_sent: Set-points handed to the operating system.
-        setpoints_not_sent: Set-points that failed with a LinkError: the board takes no data, or the link is lost.
-        setpoints_refused: Set-points that the board refused, by reason.
-        losses: Times that the link was lost.
-        retransmissions: Requests sent again.
-        connected: True while the board is heard.
-        round_trip_median_ms, round_trip_p99_ms: Ping to Ack; None before the first.
-        latency_ms: Least one-way delay of telemetry.
-        drift_ppm: How much faster the board's clock runs than the host's.
-    """
-
-    frames_sent: int = 0
-    frames_received: int = 0
-    frames_damaged: int = 0
-    frames_missed: int = 0
-    setpoints_sent: int = 0
-    setpoints_not_sent: int = 0
-    setpoints_refused: Counter[Reason] = field(default_factory=Counter)
-    losses: int = 0
-    retransmissions: int = 0
-    connected: bool = False
-    round_trip_median_ms: float | None = None
-    round_trip_p99_ms: float | None = None
-    latency_ms: float = 0.0
-    drift_ppm: float = 0.0
 
 
 @dataclass
@@ -322,7 +288,6 @@ class Link:
         if self._port is None:
             raise LinkError(f"{self.port} is not open")
         self._port.send(wire)
-        self._counters.frames_sent += 1
 
     def _require_connection(self) -> None:
         if not self.connected:
