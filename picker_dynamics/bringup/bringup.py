@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import resource as system
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ SIMULATED_BOOT_S = 0.1
 
 COMMAND_WAITS_S = 60.0
 """How long a graph may take to come up until a command beside it gives up [s]."""
+
+MEMORY_MB, ROS_MB = 600, 400
+"""Address space without which the process of an arm does not come up, and what nodes take beside it [MB]."""
 
 LOCAL_ONLY = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 """Discovery stays on this machine unless the user's environment says otherwise."""
@@ -86,9 +90,14 @@ def graph(options: Options) -> Graph:
     """The processes for these options.
 
     Raises:
-        DescriptionError, ConfigurationError: of URDF, servo map, scene or cameras, said once before anything starts.
+        DescriptionError, ConfigurationError: of URDF, servo map, scene, cameras or limit of memory, said once before
+            anything starts.
         MissingDependencyError, BuildError: board ``avr``, whose firmware is compiled here where that is due.
     """
+    limit, needed = system.getrlimit(system.RLIMIT_AS)[0], MEMORY_MB + (ROS_MB if find_spec("rclpy") else 0)
+    if 0 <= limit >> 20 < needed:
+        text = f"a process may take {limit >> 20} MB of memory here (ulimit -v), and that of an arm needs {needed}"
+        raise ConfigurationError(text, "ulimit -v", limit >> 20, needed)
     if options.scene:
         read_scene(options.scene, description.load(options.urdf_path).root)
     if options.cameras:

@@ -2,4 +2,4 @@
 session that commands them.  Imports ``board``, ``control`` and ``robot``.
 """
 
-__all__ = ["bus_session", "dialects", "frames", "goal_sender", "transport"]
+__all__ = ["bus_session", "dialects", "frames", "goal_sender", "transport", "upkeep"]

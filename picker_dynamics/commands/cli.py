@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import sys
 from importlib import import_module
 
@@ -58,6 +59,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}{f' (all findings: picker check {shown(urdf)})' if urdf else ''}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:  # who reads it has enough: | head
+        return PickerError.exit_code
+    except (MemoryError, ImportError) as error:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            raise
+        why = str(error).strip().rpartition("\n")[2] or "out of memory"  # NumPy's has 30 lines
+        print(f"error: {why}: a process may take {limit >> 20} MB of memory here (ulimit -v)", file=sys.stderr)
         return PickerError.exit_code
     except OSError as error:  # the disk is full, a folder may not be written
         print(f"error: {shown(_words(error))}", file=sys.stderr)

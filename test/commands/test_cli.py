@@ -160,6 +160,15 @@ def test_a_command_whose_reader_has_ended_ends_without_noise(words, code):
     assert (done.returncode, done.stderr) == (code, "")
 
 
+@mark.parametrize("words, most_mb", [(("up", "--sim"), 500), (("demo",), 500), (("check",), 160)])
+def test_too_little_memory_is_said_in_one_line_and_leaves_nothing_behind(tmp_path, words, most_mb):
+    here = os.environ | {"TMPDIR": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
+    command = ["sh", "-c", f'ulimit -v {most_mb << 10}; exec "$@"', "sh", sys.executable, "-m", "picker_dynamics", *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=here, cwd=tmp_path, timeout=PATIENCE_S)
+    assert done.returncode and done.stdout == "" and list(tmp_path.iterdir()) == []
+    assert re.fullmatch(rf"error: .*a process may take {most_mb} MB of memory here \(ulimit -v\).*\n", done.stderr), done.stderr
+
+
 def test_the_installed_command_knows_its_version():
     done = subprocess.run([PICKER, "--version"], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == f"picker_dynamics {__version__}"
