@@ -45,7 +45,7 @@ from .protocol import (
 from .rejoining import Rejoining
 from .session import SEEN_S, Routine, State, WiredOutputs
 from .setpoint_guard import Refusal
-from .setpoint_sender import CommandCounts, SetpointSender
+from .setpoint_sender import PATIENCE_S, CommandCounts, SetpointSender
 
 REQUEST_TIMEOUT_S = 0.5
 """For the board's answer: five attempts."""
@@ -55,9 +55,6 @@ ENABLE_PERIOD_S, SIMULATED_ENABLE_PERIOD_S = 0.3, 0.1
 
 LONGEST_STEP_S = 0.2
 """Of the modelled state: after a pause it goes on from where it was."""
-
-PATIENCE_S = 2.0
-"""How long a joint's enabling is asked for again where no answer comes."""
 
 Enabling = Generator[None, tuple[Telemetry, float], None]
 

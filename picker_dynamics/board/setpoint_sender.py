@@ -11,10 +11,12 @@ import numpy as np
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .command_timing import Stamps
-from .enabling import PATIENCE_S
 from .link import Link
 from .protocol import Ack, Halt, Info, ahead_us, pulse_units
 from .setpoint_guard import Refusal, SetpointGuard
+
+PATIENCE_S = 2.0
+"""How long enabling a joint, or dropping what is queued, is asked for again where no answer comes [s]."""
 
 SPARE = 2
 """Places of the board's queue that are left free."""
