@@ -289,7 +289,8 @@ class Ledger:
         if told.boot_id != self._boot_id or told.time_us // self._frame_us - 1 != self._frame:
             return
         self.counts.telemetry_compared += 1
-        behind_ms = ahead_us(self._frame_at_us, self._played_us) // 1000 if self._points else 0
+        on_way = self._points or (self._anchor is not None and not self._ends_at_rest)
+        behind_ms = ahead_us(self._frame_at_us, self._played_us) // 1000 if on_way else 0
         ours = (len(self._points), behind_ms, self._accepted_in_boot & 0xFFFF)
         said = told.queue_depth, told.behind_ms, told.accepted
         if said != ours:

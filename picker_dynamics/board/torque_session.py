@@ -12,11 +12,14 @@ Times are seconds of any one clock.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from picker_dynamics.control.torque_loop import FRESH_S, HoldLaw
-from picker_dynamics.robot.model import DynamicsModel, as_vector
+from picker_dynamics.errors import refuse_if
+from picker_dynamics.robot.model import DynamicsModel
 
 from .session import Outputs, Routine, State
 
@@ -109,7 +112,9 @@ class TorqueSession(Outputs):
         Raises:
             InputError: not finite; nothing changes.
         """
-        tau = as_vector("effort", tau, len(self.joint_names))
+        tau = np.asarray(tau, dtype=float)
+        for name, value in zip(self.joint_names, tau.tolist()):
+            refuse_if(not math.isfinite(value), f"{name}: the effort is {value}, not a finite number", name, value)
         if self.state is not State.ACTIVE or self._too_fast:
             self.not_active += 1
             return False
