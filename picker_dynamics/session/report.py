@@ -193,6 +193,9 @@ class Report:
             figures = {f"commands_{what}": getattr(outputs, what) for what in ("taken", "not_active", "saturated")}
             yield f"{HARDWARE}: drives", self.level, outputs.problem or outputs.state.value, figures
             yield _part("joint state", "", "measured", {"provenance": "measured"})
+        if arm.connection is not None:
+            right = "nobody publishes one" if self.description_problem is None else "agrees with this arm"
+            yield _part("robot description", self.description_problem or "", right, {}, ERROR)
 
     def _bus(self, session: BusSession) -> Iterator[Part]:
         """Parts of servos on a bus."""
@@ -200,6 +203,8 @@ class Report:
         for what, values in (("volt", found.volts), ("celsius", found.celsius), ("lost", found.lost)):
             figures |= {f"{what}.{name}": one for name, one in zip(session.joint_names, values.tolist())}
         yield f"{HARDWARE}: bus", self.level, session.problem or session.state.value, figures
+        timing = self._timing.take() or {}
+        yield _part("timing", "", "as it should be" if timing else "no commands", timing)
         wrong = "not connected" if session.state is State.OFFLINE else ""
         yield _part("joint state", wrong, "measured", {"provenance": "measured"}, STALE)
 
@@ -240,8 +245,6 @@ class Report:
         wrong = "" if known else "nobody knows where the arm is"
         figures = {"provenance": "modelled" if known else "none"}
         yield _part("joint state", wrong, "modelled from what is on the outputs", figures)
-        right = "nobody publishes one" if self.description_problem is None else "agrees with this arm"
-        yield _part("robot description", self.description_problem or "", right, {}, ERROR)
 
 
 def _part(name: str, wrong: str, right: str, figures: dict[str, Any], level: int = WARN) -> Part:

@@ -77,6 +77,7 @@ def test_the_report_has_what_each_servo_measures():
     bus, state = report.entries["hardware: bus"], report.entries["hardware: joint state"]
     assert bus.values["volt.elbow"] == "6.0" and bus.values["celsius.base"] == "30" and bus.values["lost.wrist"] == "0"
     assert state.values["provenance"] == "measured" and report.hardware_facts()["provenance"] == "measured"
+    assert {"hardware: timing", "hardware: robot description"} <= report.entries.keys()
 
 
 def test_somebody_elses_set_points_are_not_taken():
