@@ -52,6 +52,10 @@ TIP_SPEED = 0.25
 """Largest speed of the tool where nobody says another [m/s]."""
 
 
+GAP_S = 0.005
+"""Points of a motion that follow one another sooner, within a cycle of the loop, are named where it may not be made [s]."""
+
+
 @dataclass(frozen=True, eq=False)
 class Validated:
     """A motion that was looked at, and may be made where it is handed out.
@@ -224,7 +228,7 @@ class MotionValidator:
             slowest = self._tried(build, longest)
         stay = [one for one, last in zip(asked.usages, slowest.usages) if one.broken and last.broken and not one.by_speed]
         if stay:
-            raise stay[0].refusal()
+            raise _in_a_gap(stay[0], asked.trajectory).refusal()
         low, factors = asked, np.geomspace(1.0, longest, round(TRIED * np.log10(longest))).tolist()
         for factor in sorted({min(by_speed, longest), MAX_STRETCH, *factors} - {1.0}):
             best = self._tried(build, factor, whole=False)
@@ -232,7 +236,7 @@ class MotionValidator:
                 break
             low = best
         else:
-            raise broken[0].refusal()
+            raise _in_a_gap(broken[0], asked.trajectory).refusal()
         while best.factor / low.factor > resolution and best.factor != by_speed:
             trial = self._tried(build, (best.factor * low.factor) ** 0.5, whole=False)
             low, best = (trial, best) if trial.broken else (low, trial)
@@ -265,6 +269,17 @@ class MotionValidator:
             if usage.broken and not whole:
                 break
         return Validated(trajectory, factor, motion, tuple(usages))
+
+
+def _in_a_gap(usage: Usage, trajectory: Trajectory) -> Usage:
+    """The usage, with the reason where two points of the motion follow one another at once."""
+    breaks = trajectory.breaks
+    j = int(np.clip(np.searchsorted(breaks, usage.time_s), 1, len(breaks) - 1))
+    for begin, end in zip(breaks[max(j - 2, 0) : j + 1], breaks[max(j - 2, 0) + 1 : j + 2]):
+        if end - begin < GAP_S:
+            why = f"points at {begin:.4g} s and {end:.4g} s are {1e3 * (end - begin):.3g} ms apart: give them more time"
+            return replace(usage, text=f"{usage.text} ({why})")
+    return usage
 
 
 def torque_validator(model: DynamicsModel, limits: TorqueLimits | ServoMap, stays: bool = True) -> MotionValidator:

@@ -6,6 +6,7 @@ import math
 import select
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ CATCH_UP_S = 0.5
 """How far behind real time a simulation may fall and still make it up [s]."""
 
 
-class RealTime:
+class RealTime(ABC):
     """Runs a simulation by a process or a thread, paced to absolute times; who inherits it says what a tick does.
 
     It joins a ``PtyPort`` (the cable) and a ``ControlServer`` (the side door) to the ``plant``.
@@ -49,22 +50,22 @@ class RealTime:
         self.behind_max_s = 0.0
 
     @property
+    @abstractmethod
     def time_s(self) -> float:
         """Time since the start that has been lived through [s]."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def nominal_v(self) -> float:
         """Nominal voltage of the supply [V]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _next_look(self) -> float:
         """When to look at wire and clock again, if nobody writes before [s]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _tick(self, now_s: float) -> None:
         """Live until ``now_s``, taking what came by the port and sending what is said."""
-        raise NotImplementedError
 
     @property
     def commands(self) -> dict[str, Callable[..., dict[str, Any] | None]]:

@@ -236,6 +236,16 @@ def test_a_goal_that_is_too_short_is_refused_with_the_shortest_time_that_fits(tu
         rig.submit(goal(there, times=[error.limit / 10.6], **rates))  # slowed ten times; found to 5 %
 
 
+@pytest.mark.parametrize("turn", [0.002, 0.1])
+@pytest.mark.parametrize("at_s", [0.5, 1.0])
+def test_points_of_a_longer_goal_that_follow_one_another_at_once_are_named(turn, at_s):
+    path = moved(base=0.2), moved(base=0.2 + turn), moved(base=0.5)
+    named = rf"points at {at_s:g} s and {at_s + 1e-3:g} s are 1 ms apart: give them more time"
+    with pytest.raises(PickerError, match=named):
+        Rig().submit(goal(*path, times=[at_s, at_s + 1e-3, 3.0]))
+    assert Rig().submit(goal(*path, times=[at_s, at_s + 1.0, 3.0])) is not None
+
+
 def test_what_more_time_does_not_help_is_refused_with_its_own_numbers():
     with pytest.raises(LimitError, match=r"scissor reaches 71\.0 deg at 0\.00 s, limit 68\.8 deg"):
         Rig().submit(goal(moved(scissor=1.24 - HOME[4]), times=[1e-3]))
