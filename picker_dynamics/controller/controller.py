@@ -94,6 +94,7 @@ class Controller:
         self, hardware: Hardware, law: Law, execution: Execution, model_of: ModelOf, clock: Clock, resting: Sequence[Array] = ()
     ):
         self.hardware, self.law, self.execution, self._model_of, self._resting = hardware, law, execution, model_of, resting
+        execution.sent.waits = law.waits
         self.clock, self.turn, self.gate, self.settles = clock, threading.RLock(), RequestGate(), True
         self.payload, self.problem, self.obstacle, self.passive = Payload(), "", "", False
         self.watched: Callable[[], bool] = lambda: False

@@ -35,6 +35,8 @@ RAMP_S = 0.25
 class ServoLaw:
     """Compensated set-points of position servos."""
 
+    waits = False
+
     def __init__(self, compensator: Compensator):
         self.compensator = compensator
         self.moves, self._droops = False, compensator.mode == NONE
@@ -93,6 +95,8 @@ class ServoLaw:
 class BusLaw(ServoLaw):
     """Compensated set-points of servos that hold their last goal: after a stall of this process references go on where it was."""
 
+    waits = True
+
     def __init__(self, compensator: Compensator):
         super().__init__(compensator)
         self._delay_s, self._rate, self._now_s = 0.0, 1.0, -math.inf
@@ -113,16 +117,19 @@ class BusLaw(ServoLaw):
     def command(self, reference: Reference | None, state: ArmState | None) -> Command | None:
         if reference is None:
             return None
+        late_s = 0.0
         if not reference.v.any() and self._q is not None and np.array_equal(reference.q, self._q):
-            self._delay_s, self._rate = 0.0, 1.0  # at rest nothing is late
+            late_s, self._delay_s = self._delay_s, 0.0  # at rest nothing is late
         self._q, rate = reference.q, self._rate
-        return super().command(replace(reference, v=rate * reference.v, a=rate**2 * reference.a), state)
+        command = super().command(replace(reference, v=rate * reference.v, a=rate**2 * reference.a), state)
+        self._last_s = reference.time_s + late_s  # references go on so much later, and no time passes meanwhile
+        return command
 
 
 class TorqueLaw:
     """Computed torque from the measured state; a reference counts from the time at which it holds."""
 
-    source = 1.0
+    source, waits = 1.0, True
 
     def __init__(self, loop: TorqueLoop):
         self.loop = loop

@@ -149,6 +149,7 @@ class Execution:
         self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell)
         self._feeds: list[Callable[[float], None]] = []
         self._events: list[Event] = []
+        self._due_s: float | None = None
         self._until_monitor = timing.monitor_every
         self.limits = limits
         self.change(limits)
@@ -170,8 +171,11 @@ class Execution:
         return self._guard.stopped
 
     def _next_s(self, now_s: float) -> float:
-        """Time for which the next reference is sent [s]: after a stall no further ahead of the one that holds now."""
-        return now_s - self.sent.delay_s + self.timing.lead_s
+        """Time for which the next reference is sent [s]: after a stall no further ahead of the one that holds now.
+
+        Where references wait for a late tick, it is the last one's until there is another: nobody knows how late that comes.
+        """
+        return now_s - self.sent.delay_s + self.timing.lead_s if self._due_s is None else self._due_s
 
     def pose(self, now_s: float) -> Array:
         """Reference (n,) as the next one will be sent [rad]; zeros where there is none."""
@@ -332,9 +336,10 @@ class Execution:
             look: where the arm is; called where somebody has to know.
             watched: whether the owner wants to know the error too.
         """
+        time_s, error, reference = now_s - self.sent.delay_s + self.timing.lead_s, None, None
+        self._due_s = time_s if self.sent.waits else None
         for feed in self._feeds:
             feed(now_s)
-        time_s, error, reference = self._next_s(now_s), None, None
         if self.active:
             if self._wanted_speed is not None:
                 self._generator.set_speed(self._wanted_speed, time_s)

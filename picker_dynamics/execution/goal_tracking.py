@@ -217,9 +217,11 @@ class SentReferences:
     Attributes:
         delay_s: how much later than their times they hold, because of stalls [s].
         behind_s: and how much later the hardware plays them [s].
+        waits: whether the next one waits for a late cycle, and goes on where the last one was.
     """
 
     delay_s = behind_s = 0.0
+    waits = False
 
     def __init__(self, count: int):
         self._sent: deque[Reference] = deque(maxlen=count)

@@ -357,6 +357,40 @@ def test_a_stall_of_the_host_delays_the_motion_and_nothing_leaps(pause_s):
     require_small_steps(rig)
 
 
+REQUESTS = {
+    "another goal": lambda rig: rig.move(HOME),
+    "cancel": lambda rig: rig.session.cancel(),
+    "slower": lambda rig: rig.session.change(speed=0.4),
+}
+
+
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=list(REQUESTS))
+def test_what_is_asked_while_the_host_stalls_goes_on_from_where_the_motion_is(request_):
+    rig = moving()
+    for pause_s in (0.02, 0.1):
+        rig.run(pause_s, stalls=True)
+        request_(rig)
+        rig.run(0.1, stalls=True)
+        rig.run(0.15)
+    assert rig.execution.guard_stopped == 0 and rig.outputs.sender.counts.away == 0 and rig.fastest() <= SWING * ALLOWED
+    require_small_steps(rig)
+
+
+def test_a_stall_at_rest_takes_nothing_from_the_time_in_which_friction_lets_go():
+    rig = driven()
+    answers = rig.move(AWAY)
+    while not answers:
+        rig.run(0.01)
+    rig.run(0.3)
+    rig.set_points.clear()
+    rig.run(0.05)
+    before = np.abs(np.diff(rig.set_points, axis=0)).max()
+    rig.run(0.1, stalls=True)
+    rig.set_points.clear()
+    rig.run(0.5)
+    assert before > 0.0 and np.abs(np.diff(rig.set_points, axis=0)).max() < 1.1 * before + STEP
+
+
 def test_the_cable_is_pulled_and_put_back():
     rig = moving()
     rig.bus.plugged = False

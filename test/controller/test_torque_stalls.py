@@ -66,14 +66,15 @@ class Rig:
                 self.events += self.controller.cycle().tick.events
             self.clock.run(PERIOD_S)
 
-    def move(self, *poses, step_s: float = 1.0) -> list[Verdict]:
+    def move(self, *poses, step_s: float = 1.0, waits: bool = True) -> list[Verdict]:
         """Ask for a motion that rests at each of the poses; the answers that it gets."""
         answers: list[Verdict] = []
         names, times = self.known.description.joint_names, [step_s * (k + 1) for k in range(len(poses))]
         still = [[0.0] * len(names)] * len(poses)
         goal = Goal(names, times, [pose.tolist() for pose in poses], still, still)
         self.controller.submit(GoalRequest(lambda: goal, tracker=self.arm.tracker, answer=answers.append))
-        self.run(2 * PERIOD_S)
+        if waits:
+            self.run(2 * PERIOD_S)
         return answers
 
     def tip_speed(self, since: int = 0) -> float:
@@ -160,3 +161,18 @@ def test_cycles_at_uneven_times_after_a_stall_are_no_step_back_of_the_reference(
     while not answers:
         rig.run(PERIOD_S)
     assert answers[0].outcome is Outcome.SUCCEEDED, answers[0].text
+
+
+@mark.parametrize("cancels", [True, False], ids=["cancel", "another goal"])
+def test_what_is_asked_while_the_loop_stalls_goes_on_from_where_the_motion_is(cancels):
+    rig = Rig("rrp")
+    rig.move(TARGET)
+    rig.run(1.0)
+    rig.run(0.2, stalls=True)
+    if cancels:
+        rig.controller.cancel()
+    else:
+        rig.move(rig.known.home, step_s=3.0, waits=False)
+    rig.run(0.1, stalls=True)
+    rig.run(1.0)
+    assert rig.controller.execution.guard_stopped == 0
