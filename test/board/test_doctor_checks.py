@@ -153,7 +153,10 @@ def test_hurry_stops_before_it_leaves():
     session.take()
     session.send([session.moved(20 * k) for k in range(10)])
     assert bench.firmware.state is BoardState.MOVE
+    seen = set()
+    bench.each_tick = lambda: seen.add(Fault.STOPPED.bit & bench.firmware.faults)
     session.leave(hurry=True)
+    assert Fault.STOPPED.bit in seen
     assert (bench.firmware.live, bench.firmware.pulses, bench.firmware.faults) == (0b11111, START, 0)
 
 

@@ -40,6 +40,12 @@ def test_stop_latches_and_nothing_resumes_before_enable(rig):
     rig.require_no_step()
 
 
+def test_a_stop_is_on_its_way_before_the_next_cycle(rig):
+    rig.in_motion().stop()
+    rig.bench.run(0.01)
+    assert rig.firmware.faults == Fault.STOPPED.bit
+
+
 # -- stop, reset, relax --------------------------------------------------------------------------------
 
 

@@ -136,6 +136,22 @@ def test_ctrl_c_in_a_script_stops_its_motion_and_latches_nothing(arm):
     assert arm.q[0] == pytest.approx(HOME[0], abs=0.03)
 
 
+def test_ctrl_c_while_a_motion_is_asked_for_cancels_it(arm, monkeypatch):
+    session, ended = arm.session, arm.session.ended
+
+    def interrupted(goal):
+        if session.reference()[0] > 0.1:
+            monkeypatch.setattr(session, "ended", ended)
+            raise KeyboardInterrupt
+        return ended(goal)
+
+    monkeypatch.setattr(session, "ended", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        session.move({"base": 0.8}, least_s=4.0)
+    arm.wait(4.0)
+    assert 0.1 < arm.q[0] < 0.4
+
+
 @pytest.mark.parametrize("how", [KeyboardInterrupt, None])
 def test_an_arm_that_is_closed_makes_no_motion_to_its_end(how):
     with pytest.raises(how) if how else nullcontext(), Arm.simulated(real_time=False) as arm:
