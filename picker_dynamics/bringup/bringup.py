@@ -171,7 +171,7 @@ def _servos(options: Options) -> tuple[str, tuple[str, ...]]:
         overlay = overlay or servo_arm.overlay_of(arm, options.servos, options.servo)
     elif assumed:
         raise ConfigurationError(
-            f"{arm.name} on hardware needs its servo map: give --servos (README, Your own arm); only simulated ones are assumed",
+            f"{arm.name} on hardware needs its servo map: give --servos (docs/your_arm.md); only simulated ones are assumed",
             "servos",
         )
     arm, servos = servo_arm.load(options.urdf_path, options.servos, overlay)
