@@ -51,8 +51,9 @@ setup(
             "ros-jazzy-visualization-msgs",
             "pin>=3",
         ],
-        # What rosdep does not have, or not for Ubuntu 24.04; imported only where it is used.
-        "sim": ["mujoco>=3.17"],
+        # A simulated arm without ROS. A ROS 2 machine has Pinocchio from rosdep; rosdep has no MuJoCo for Ubuntu 24.04.
+        "sim": ["mujoco>=3.17", "pin>=3"],
+        "mujoco": ["mujoco>=3.17"],
         "peer": ["urchin"],
         # What `picker demo` and `picker study` show their results with.
         "demo": ["matplotlib", "pillow", "rich"],

@@ -50,14 +50,14 @@ def main(arguments: list[str]) -> None:
         uv = Path(folder) / "bin" / "uv"
         subprocess.run([uv.with_name("python"), "-m", "pip", "-q", "install", "uv"], check=True)
         every = ["--python-version=3.10", *arguments]
-        pin(uv, "wheels.txt", WHEELS_HEADER, "ros sim demo peer record test lint", BUILD, every)
+        pin(uv, "wheels.txt", WHEELS_HEADER, "ros mujoco demo peer record test lint", BUILD, every)
         pins = re.findall(r"^[\w.-]+==[^\\\n]+", (CONSTRAINTS / "wheels.txt").read_text(), re.MULTILINE)
         alike = Path(folder) / "alike.txt"  # the same versions as without ROS, of what is not Ubuntu's
         alike.write_text("\n".join(one for one in pins if one.split("==")[0] not in FROM_UBUNTU))
         omitted = [f"--no-emit-package={package}" for package in FROM_UBUNTU]
         ubuntu = ["--python-version=3.12", "-c", str(alike), *omitted, *arguments]
         # NumPy as ROS's Pinocchio was built with it
-        pin(uv, "ros.txt", ROS_HEADER, "sim peer record lint", [*BUILD, "import-linter", "numpy<2"], ubuntu)
+        pin(uv, "ros.txt", ROS_HEADER, "mujoco peer record lint", [*BUILD, "import-linter", "numpy<2"], ubuntu)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 
 from picker_dynamics import __version__
-from picker_dynamics.errors import DescriptionError, PickerError, shown
+from picker_dynamics.errors import DescriptionError, MissingDependencyError, PickerError, shown
 from picker_dynamics.robot.units import ANGLE, LENGTH, MASS
 
 from .terminal import INTERRUPTED, interruptible
@@ -45,8 +45,12 @@ VALUE = re.compile(rf"(?!-(\d+|\d*\.\d+)$)-[\d.,]*\d[\d.,]*(e[-+]?\d+)?({UNITS})
 """A number with a minus in front that argparse would take for an option, as it has a unit or an exponent."""
 
 
+SHOWS = ("rich", "matplotlib", "PIL")
+"""Packages of the extra ``demo``, with which results are shown; other packages are asked for where they are used."""
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns its exit code (README and errors.py list them)."""
+    """Run the command; returns its exit code (docs/motion.md and errors.py list them)."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
         options = parser(words[0] if words else "").parse_args(words)
@@ -61,6 +65,13 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # who reads it has enough: | head
         return PickerError.exit_code
     except (MemoryError, ImportError) as error:
+        name = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and name in SHOWS:
+            print(
+                f'error: {name} is not installed; picker {words[0]} needs it: pip install "picker_dynamics[demo]"',
+                file=sys.stderr,
+            )
+            return MissingDependencyError.exit_code
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         if limit == resource.RLIM_INFINITY:
             raise

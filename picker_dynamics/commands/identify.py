@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from picker_dynamics.errors import MissingDependencyError
-
 from . import options as shared
 
 EXAMPLES = """examples:
@@ -86,14 +84,8 @@ def run(options) -> int:
     """Carry out the verb; its module needs SciPy and is loaded only now.
 
     Raises:
-        MissingDependencyError: a package is not installed.
         PickerError: an option, file or recording that cannot be used.
     """
-    try:
-        from . import identify_verbs
-    except MissingDependencyError:
-        raise
-    except ImportError as error:
-        what = f'{error.name} is not installed; identification needs it: pip install "picker_dynamics[demo]"'
-        raise MissingDependencyError(what, error.name) from error
+    from . import identify_verbs
+
     return identify_verbs.VERBS[options.verb](options)

@@ -172,3 +172,11 @@ def test_too_little_memory_is_said_in_one_line_and_leaves_nothing_behind(tmp_pat
 def test_the_installed_command_knows_its_version():
     done = subprocess.run([PICKER, "--version"], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == f"picker_dynamics {__version__}"
+
+
+@mark.parametrize("words", [["study", "rrp"], ["demo"], ["compare", "shipped", "shipped"], ["calibrate", "--simulated"]])
+def test_without_what_shows_results_a_command_names_the_extra(words):
+    start = "import sys; sys.modules['rich'] = None; from picker_dynamics.commands.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", start, *words], capture_output=True, text=True, timeout=PATIENCE_S)
+    way = f'error: rich is not installed; picker {words[0]} needs it: pip install "picker_dynamics[demo]"\n'
+    assert (done.returncode, done.stderr) == (11, way)
