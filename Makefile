@@ -5,6 +5,7 @@
 #   make test-long                   what make test leaves out: CONTRIBUTING.md lists it
 #   make demo BOARD=avr              the real firmware on a simulated Uno, instead of the virtual board
 #   make firmware                    the board's .hex for both back ends, and their sizes
+#   make dist                        wheel and sdist in dist/, checked
 #   make apt                         Debian packages of the firmware (build, simulate, fuzz) and a browser, where missing and allowed;
 #                                    make test, firmware, fuzz and demo BOARD=avr do it too (APT=no: they do not)
 #   make soak MINUTES=10             the whole graph on the virtual board, with faults, on a busy machine: out/soak.json
@@ -33,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PACKAGES := $(if $(filter no,$(APT)),true,$(PYTHON) tools/apt_packages.py)
 
-.PHONY: setup apt demo test test-long check bench soak firmware fuzz fuzz-inputs lint format colcon clean
+.PHONY: setup apt demo test test-long check bench soak firmware fuzz fuzz-inputs lint format colcon dist clean
 
 setup:
 	@$(PYTHON) tools/make_venv.py
@@ -109,6 +110,14 @@ colcon: setup
 	@$(COLCON) test $(SPACES) --install-base $(SCRATCH)/install --event-handlers console_direct+
 	@$(COLCON) test-result --test-result-base $(SCRATCH)/build --verbose
 
+# Wheel and sdist, checked, and the demo run from the wheel in an environment of its own.
+dist: setup
+	@rm -rf dist build/dist build/bare && $(PYTHON) -m venv build/dist && $(PYTHON) -m venv build/bare
+	@build/dist/bin/pip install -q build twine
+	@build/dist/bin/python -m build -o dist . > build/dist/log && build/dist/bin/twine check --strict dist/*
+	@build/bare/bin/pip install -q "$$(ls $(CURDIR)/dist/*.whl)[sim,demo]"
+	@cd build/bare && bin/picker demo $(ARGS)
+
 clean:
-	rm -rf .venv build install log out/demo web/node_modules picker_dynamics/scripting/view/page *.egg-info .hypothesis .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf dist .venv build install log out/demo web/node_modules picker_dynamics/scripting/view/page *.egg-info .hypothesis .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

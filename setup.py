@@ -25,13 +25,23 @@ setup(
     name=NAME,
     version="0.1.0",
     description="Control of cheap servo arms: dynamics, compensation, trajectories, hardware and ROS 2 nodes",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
     license="Apache-2.0",
+    classifiers=[
+        "Intended Audience :: Developers",
+        "Intended Audience :: Education",
+        "Operating System :: POSIX :: Linux",
+        *(f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 14)),
+        "Topic :: Scientific/Engineering",
+        "Typing :: Typed",
+    ],
     maintainer="picker_dynamics maintainers",
     maintainer_email="maintainers@picker-dynamics.example.org",
     python_requires=">=3.10",
     package_dir={"": "."},
     packages=find_packages(include=[NAME, f"{NAME}.*"]),
-    package_data={f"{NAME}.scripting.view": ["page/*"]},  # built by tools/make_web.py
+    package_data={NAME: ["py.typed"], f"{NAME}.scripting.view": ["page/*"]},  # the page: built by tools/make_web.py
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),

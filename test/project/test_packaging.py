@@ -118,6 +118,7 @@ def test_package_xml_declares_every_import(manifest):
 
 def test_one_version_and_one_licence(manifest, setup_data):
     assert manifest.version == setup_data["version"] == picker_dynamics.__version__
+    assert f"\nversion: {picker_dynamics.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert setup_data["license"] == "Apache-2.0" == manifest.licenses[0]
     assert "Apache License" in (ROOT / manifest.licenses[0].file).read_text()
 
@@ -149,7 +150,7 @@ def test_the_wheel_carries_the_page_and_the_licences_of_what_is_in_it(tmp_path):
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as made:
         names, folder = set(made.namelist()), PAGE.relative_to(ROOT).as_posix()
         licences = made.read(f"{folder}/licences.txt").decode()
-    assert {f"{folder}/{path.name}" for path in PAGE.iterdir()} <= names
+    assert {"picker_dynamics/py.typed", *(f"{folder}/{path.name}" for path in PAGE.iterdir())} <= names
     bundled = json.loads((ROOT / "web" / "package.json").read_text())["dependencies"]
     assert all(f"{name} {version}" in licences for name, version in bundled.items()) and "Copyright" in licences
 
