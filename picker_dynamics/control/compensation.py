@@ -9,10 +9,10 @@
 came up needs more than one that came down, until it has stood for a moment.  The supply is what its source gives without load
 less what the motors take of it.
 
-Nothing jumps: the offset fades from what it was to what the mode wants after the start and after a change of mode, a change of
-payload passes from one model's torque to the other's, and another source is followed at ``SOURCE_RATE``.  Either passage moves
-the tip, where what is believed now differs from what the arm bears, and takes as long as that needs at ``TIP_CREEP``.  Time is
-what ``update`` is told.
+Nothing jumps: after the start and after a change of mode the offset that was there, less what the mode wants then, fades out;
+a change of payload passes from one model's torque to the other's, and another source is followed at ``SOURCE_RATE``.  Either
+passage moves the tip, where what is believed now differs from what the arm bears, and takes as long as that needs at
+``TIP_CREEP``.  Time is what ``update`` is told.
 
 Where a change of mode at rest lets a joint sag by less than its friction holds, the joint stays until its next motion.
 """
@@ -95,7 +95,8 @@ class Compensator:
     def start(self, offset: ArrayLike | None = None) -> None:
         """Fade in, from ``offset`` (n,) [rad]: the set-point now sent less the desired one; default 0."""
         self._offset_from = np.zeros(self._bare.n) if offset is None else as_vector("offset", offset, self._bare.n)
-        self._fade_elapsed, self._told, self._rate = 0.0, None, np.zeros(self._bare.n)
+        self._fade_elapsed, self._told = 0.0, None
+        self._fading = self._rate = np.zeros(self._bare.n)
         self._fade_s: float | None = None  # known when the first reference is
 
     def start_held(self, q: ArrayLike, effort: ArrayLike) -> None:
@@ -158,9 +159,9 @@ class Compensator:
             self._source += min(max(self.source - self._source, -most), most)
         wanted = self._wanted_offset(q, v, tau_d)
         if self._fade_s is None:
-            self._fade_s = self._long_enough(self.fade_s, q, wanted - self._offset_from)
-        weight = progress(self._fade_elapsed, self._fade_s)
-        wanted = (1.0 - weight) * self._offset_from + weight * wanted
+            self._fading = self._offset_from - wanted
+            self._fade_s = self._long_enough(self.fade_s, q, self._fading)
+        wanted = wanted + (1.0 - progress(self._fade_elapsed, self._fade_s)) * self._fading
         free = q + wanted
         within = q_cmd = np.minimum(np.maximum(free, self._lower), self._upper)  # at a third of the cost of np.clip
         if self._told is not None:

@@ -233,6 +233,19 @@ def test_a_start_from_pulses_that_are_on_keeps_them():
     assert_allclose(wanted[1:3], reported[1:3], atol=1e-9)  # well loaded: tanh is the sign
 
 
+def test_a_motion_within_the_fade_has_its_own_offset_at_once():
+    """Only what the start left over fades: it shrinks all the time, and adds no speed where the motion is fastest."""
+    found = []
+    for fade_s in (0.5, 0.0):
+        compensator = made("full", fade_s=fade_s)
+        compensator.start_held(HOME, 0.7 * MODEL.gravity(HOME))
+        path = profiles.joint_move(HOME, HOME + [0.2, 0.1, -0.1, 0.2, 0.0], 1.0, 1.0, joint_names=SERVOS.joint_names)
+        rows = zip(*path.sample(np.arange(0.0, 0.6, 0.01)))
+        found.append([compensator.update(*row, 0.01 * bool(k))[0] for k, row in enumerate(rows)])
+    left = np.abs(np.subtract(*found))
+    assert left[0].max() > 1e-3 and (np.diff(left, axis=0) <= 1e-12).all() and left[-1].max() < 1e-9
+
+
 def test_where_a_loaded_joint_turns_back_its_set_point_moves_no_faster_than_it_may():
     """Friction of typical servos changes sides within 4 mrad: at 20 rad/s² that asks for 5 rad/s and more of the set-point."""
     period_s, speed = 0.01, SERVOS.setpoint_speed
