@@ -7,6 +7,7 @@ A driver is a program in which a person steers by hand.  It is heard every few h
 that, a slash, and anything: another's goals are refused meanwhile.
 
 Jogging by velocities, as teleoperation packages send them: integrated into the positions of a stream, as long as they come.
+Or by a pose, of a leader arm or a policy: the positions go there, as fast as limits allow, however far away it is.
 
 A velocity of the tip becomes velocities of the joints by the damped inverse of its Jacobian, with pitch rate as a fourth row
 where that is asked for or can be held at zero,
@@ -32,7 +33,7 @@ from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 from picker_dynamics.robot.joint_order import ordered
 from picker_dynamics.robot.kinematic_tree import link_poses
-from picker_dynamics.robot.model import Array, as_vector, tip_speeds
+from picker_dynamics.robot.model import Array, as_vector, checked_number, tip_speeds
 
 from .checks import speed_limit
 from .events import EventKind
@@ -131,6 +132,8 @@ class Jogging:
         self._execution, self._arm, self._chain = execution, execution.description, _chain_of(execution.description)
         self._twist: Array | None = None  # of the tip (3,) [m/s] and its pitch [rad/s]
         self._joints = self._held = np.zeros(self._arm.n)  # velocities, and the reference of the tick before
+        self._pose: Array | None = None  # towards which all joints go, at that share of their speeds
+        self._share = 1.0
         self._heard_s = self._ticked_s = -np.inf
         self._number: int | None = None
         self._name = NAME
@@ -177,11 +180,21 @@ class Jogging:
         except PickerError as error:
             self.refuse(error, now_s)
 
+    def pose(self, q: ArrayLike, share: float, now_s: float, driver: str = "") -> None:
+        """Jog all joints towards the pose ``q`` (n,) [rad or m], at most at ``share`` of the speed that jogs may have."""
+        try:
+            q, share = as_vector("pose", q, self._arm.n), checked_number("speed", share, above=0.0, most=1.0)
+            self._take(None, np.zeros(self._arm.n), now_s, None, driver)
+            self._pose, self._share = np.clip(q, self._arm.lower, self._arm.upper), share
+        except PickerError as error:
+            self.refuse(error, now_s)
+
     def tick(self, now_s: float) -> None:
         """Push the next sample of the stream, if somebody jogs: the execution has this done at the beginning of each tick."""
         since_s, self._ticked_s = min(now_s - self._ticked_s, LONGEST_S), now_s
         silent_s, execution, arm = now_s - self._heard_s, self._execution, self._arm
-        wanted = silent_s < SILENCE_S and bool(self._joints.any() or (self._twist is not None and self._twist.any()))
+        moves = self._pose is not None or self._joints.any() or (self._twist is not None and self._twist.any())
+        wanted = silent_s < SILENCE_S and bool(moves)
         self._refused = wanted and (self._refused or not execution.active)
         if self._refused or silent_s >= 2.0 * SILENCE_S or (self._target is None and not wanted):
             self._target = None
@@ -190,13 +203,17 @@ class Jogging:
         if self._target is None:
             self._held, self._target, since_s = held, np.clip(held, arm.lower, arm.upper), 0.0
         moving, self._held = np.abs(held - self._held) / max(since_s, 1e-3), held
-        velocity = self._velocity(self._target) if silent_s < SILENCE_S else np.zeros(arm.n)
+        velocity = self._velocity(self._target, since_s) if silent_s < SILENCE_S else np.zeros(arm.n)
         target = np.clip(self._target + since_s * velocity, arm.lower, arm.upper)
-        if (np.abs(target - held) <= np.maximum(AHEAD + LATE_S * moving, np.abs(self._target - held))).all():
+        room = np.maximum(AHEAD + LATE_S * moving, np.abs(self._target - held))
+        if self._pose is not None:
+            target = np.clip(target, held - room, held + room)
+        if (np.abs(target - held) <= room).all():
             self._target = target
-        if execution.stream(arm.joint_names, self._target, now_s, sender=self._name, begins=begins) is not None:
+        if (why := execution.stream(arm.joint_names, self._target, now_s, sender=self._name, begins=begins)) is not None:
             self._target, self._refused = None, True
-            execution.tell(EventKind.PROBLEM, "let go of what is held, to jog again")
+            driver = "" if self._name == NAME else self._name
+            execution.tell(EventKind.REFUSED, f"{why}: let go of what is held, to jog again", identifier=driver)
 
     def refuse(self, error: PickerError, now_s: float) -> None:
         """Say once in a while what is wrong with messages."""
@@ -212,11 +229,14 @@ class Jogging:
         if fresh and not (counts_on and name == self._name):
             raise InputError("another sender jogs the arm: this one is refused until that ends", subject="sender")
         self._heard_s, self._number, self._name, self._twist, self._joints = now_s, number, name, twist, joints
+        self._pose, self._share = None, 1.0
 
-    def _velocity(self, q: Array) -> Array:
-        """Of the joints, (n,) [rad/s, m/s]."""
+    def _velocity(self, q: Array, since_s: float) -> Array:
+        """Of the joints, (n,) [rad/s, m/s], for the next ``since_s``."""
         limits, chain = self._execution.limits, self._chain
         model, v = limits.model, self._joints
+        if self._pose is not None:
+            v = (self._pose - q) / max(since_s, 1e-3)
         if self._twist is not None and chain is not None:
             rows = model.jacobian(q)
             if self._twist[3] or len(chain.columns) > 3:
@@ -230,7 +250,7 @@ class Jogging:
             v = rows.T @ np.linalg.solve(square + damping * np.eye(len(rows)), wanted)
         most = float((np.abs(v) / speed_limit(self._arm, limits.torque.servo_map)).max())
         most = max(most, float(tip_speeds(model, q, v)) / limits.tip_speed)
-        slowed: Array = v / max(1.0, most / SPEED_SHARE)
+        slowed: Array = v / max(1.0, most / SPEED_SHARE / self._share)
         return slowed
 
 

@@ -12,6 +12,7 @@ What can be asked of an arm stands in ``scripted_arm.py``.
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot import arms, description, servo_arm
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import checked_number
+from picker_dynamics.robot.servo_map import ServoMap
 
 from .equipment import Equipment, equipment
 from .scripted_arm import ScriptedArm
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 BACK_S, ENABLING_S = 3.0, 60.0
 """How long a lost board is waited for, and until all outputs are switched on [s]."""
+
+HAND = 3.0
+"""Times as fast as its servo without load a hand may turn a joint."""
 
 __all__ = ["Arm", "Waypoint", "load"]
 
@@ -54,8 +59,17 @@ def load(arm: str | Path = "") -> RigidBody:
     return RigidBody(description.load(arm))
 
 
+def _wired(arm: str | Path, servos: str | Path, overlay: str | Path) -> tuple[Equipment, ServoMap]:
+    """An arm on a serial port, whose servo map has to be known; raises a ConfigurationError where it is not."""
+    known = equipment(arm, servos, overlay)
+    if known.servos is None or servo_arm.assumes(known.description, servos):
+        name = known.description.name
+        raise ConfigurationError(f"{name} on a serial port needs its servo map: servos=FILE", "servos", name)
+    return known, known.servos
+
+
 class Arm(ScriptedArm):
-    """An arm: questions about it, and motions.  Made by ``simulated``, ``connect`` or ``offline``; a context manager."""
+    """An arm: questions about it, and motions.  Made by ``simulated``, ``open``, ``connect`` and others; a context manager."""
 
     @classmethod
     def simulated(
@@ -104,17 +118,19 @@ class Arm(ScriptedArm):
         arm: str | Path = "",
         servos: str | Path = "",
         *,
+        servo_overlay: str | Path = "",
         compensation: str = "full",
         scene: str | Path | None = None,
         rate_hz: float = 100.0,
     ) -> Arm:
-        """Open a real arm whose board is on ``port``: its control loop runs in this process, without ROS; nothing is enabled.
+        """Open a real arm by the port of its board or bus: its control loop runs in this process, without ROS; nothing is on yet.
 
-        Call ``enable`` before the first motion.  When the script ends the board holds the arm.
+        Call ``enable`` before the first motion.  When the script ends the arm is held.
 
         Args:
-            port: serial port of the board.
+            port: serial port of the board or bus.
             arm, servos: path of a URDF and its servo map; empty: the picker's.
+            servo_overlay: file with differences from the servo map: a calibration, LeRobot's too.
             compensation: ``none``, ``gravity`` or ``full``.
             scene: as for ``simulated``.
             rate_hz: of the control loop, at most 200.
@@ -126,11 +142,29 @@ class Arm(ScriptedArm):
         """
         from picker_dynamics.session.local import open_port
 
-        known = equipment(arm, servos)
-        if known.servos is None or servo_arm.assumes(known.description, servos):
-            name = known.description.name
-            raise ConfigurationError(f"{name} on a serial port needs its servo map: servos=FILE", "servos", name)
+        known, _ = _wired(arm, servos, servo_overlay)
         return cls(known, open_port(known.known, port, compensation, scene, rate_hz))
+
+    @classmethod
+    def leader(cls, port: str, arm: str | Path = "", servos: str | Path = "", *, servo_overlay: str | Path = "") -> Arm:
+        """Open a leader arm, bus servos that a hand moves, and switch its torque off: hold it.  ``q`` is where the hand has it.
+
+        Its servos may have any P gain and gears, as no torque is asked of them.  Arguments and errors as ``open``.
+        """
+        from picker_dynamics.session.local import open_port
+
+        known, map_ = _wired(arm, servos, servo_overlay)
+        if not map_.bus:
+            raise ConfigurationError(f"{known.description.name} cannot lead: its servos do not measure", "servos")
+        limp = tuple(replace(one, p_gain=None, no_load_speed=HAND * one.no_load_speed) for one in map_.servos)
+        known = replace(known, servos=replace(map_, servos=limp))
+        session = open_port(known.known, port, "none", None, 100.0)
+        try:
+            session.disable()
+        except BaseException:
+            session.close()
+            raise
+        return cls(known, session)
 
     @classmethod
     def connect(cls, namespace: str = "", *, host: str = "", token: str = "") -> Arm:

@@ -135,6 +135,7 @@ class ScriptedArm:
         self.known, self.session, self._drives, self._closed = known, session, drives, False
         self._pose = known.home if pose is None else as_vector("q", pose, known.description.n)
         self._move: Move | None = None
+        self._streams = False
         self._makes_motions = threading.RLock()
         self._around: tuple[Any, Equipment] = None, known
         self.description = known.description
@@ -153,9 +154,12 @@ class ScriptedArm:
             self._closed = True
 
     def cancel(self) -> None:
-        """Let the arm decelerate to a hold, where it still makes a motion of this script."""
+        """Let the arm decelerate to a hold, where it still makes a motion of this script, or streams."""
         if self._move is not None and not self._closed:
             self._move.cancel()
+        if self._streams and self.session is not None:
+            self._streams = False
+            self.session.leave()
 
     # -- questions -----------------------------------------------------------------------------------------
 
@@ -290,6 +294,34 @@ class ScriptedArm:
             raise JointNamesError(f"a trajectory of {', '.join(trajectory.joint_names)} for {', '.join(self.joint_names)}")
         with self._moves_alone() as session:
             return self._begun(session, session.message_along(trajectory), wait)
+
+    def stream(self, q: ArrayLike, *, speed: float = 1.0) -> Array:
+        """Have all joints go to the pose ``q`` (n,) [rad or m], for 0.2 s: say it again and again, of a policy or a leader arm.
+
+        However far away it is, nothing jumps: the reference goes there as fast as all limits allow, and where one keeps it back
+        it waits.  Who streams drives the arm: goals of others are refused until ``cancel`` or ``close``, or 0.1 s of silence.
+
+        Args:
+            speed: share of the largest speed.
+
+        Returns:
+            The reference now, (n,) [rad or m]: what the arm is sent to.
+
+        Raises:
+            InputError: a pose that is not finite, or of another arm.
+            GoalRefusedError: somebody else moves the arm, or it may not go on: it holds, until nothing is streamed for 0.3 s.
+            LinkError: the arm is not active.
+        """
+        session, pose = self._moving(), as_vector("q", q, self.description.n).tolist()
+        speed, held = checked_number("speed", speed, above=0.0, most=1.0), self.held
+        self._streams = True
+        session.take_arm()
+        if session.refusal:
+            why = session.refusal
+            session.jog({})
+            raise GoalRefusedError(why)
+        session.jog({"pose": pose, "speed": speed})
+        return held
 
     def replay(
         self,

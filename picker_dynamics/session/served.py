@@ -222,17 +222,22 @@ class ServedSession:
         angular: Sequence[float] = (0.0, 0.0, 0.0),
         frame: str = "",
         joints: Mapping[str, float] | None = None,
+        pose: Sequence[float] | None = None,
+        speed: float = 1.0,
     ) -> None:
-        """Jog the tip [m/s, rad/s] in the axes of a link, or ``joints`` by name [rad/s, m/s], for a moment.
+        """Jog the tip [m/s, rad/s] in the axes of a link, ``joints`` by name [rad/s, m/s], or all towards a pose, for a moment.
 
         Args:
+            pose, speed: (n,) [rad or m], at most at this share of the speed that jogs may have.
             seen_s: time of the newest state that the driver has seen [s]: by the arm's clock, so it tells how old the jog is.
         """
         now_s, jogging = self._arm.clock.now(), self._session.jogging
         require_fresh(now_s - seen_s)
         if not (of := self._session.drivers.of_goal(driver, now_s)):
             return
-        if joints:
+        if pose is not None:
+            jogging.pose(pose, speed, now_s, of)
+        elif joints:
             jogging.joints(list(joints), list(joints.values()), now_s, driver=of)
         else:
             jogging.twist(linear, angular, now_s, frame, driver=of)

@@ -121,7 +121,7 @@ class Session(ABC):
         simulated: the arm is a simulation whose time passes while somebody waits, and nowhere else.
         driver: name by which this session drives; drives: it has the arm.
         driving: it says again and again that it drives.
-        refusal: why it does not have the arm; '': it has, or nobody has answered yet.
+        refusal: why it does not have the arm, or its jog has ended; '': neither, or nobody has answered yet.
     """
 
     simulated = False
@@ -230,9 +230,9 @@ class Session(ABC):
             self.refusal = event.message if outcome == EventKind.REFUSED.outcome else ""
 
     def next_state(self) -> Array:
-        """Joint positions (n,) [rad or m] that come next."""
-        before = self.heard_s
-        self.wait(lambda: self.heard_s > before and self.state is not None, lambda: f"no states come: {self.hardware['message']}")
+        """Joint positions (n,) [rad or m] that come next, newer than those that were known."""
+        before = self.seen_s
+        self.wait(lambda: self.seen_s > before and self.state is not None, lambda: f"no states come: {self.hardware['message']}")
         return array(self.state)
 
     @contextmanager
@@ -537,7 +537,10 @@ class Session(ABC):
                     self.tell("jog", driver=self.driver, seen_s=self.seen_s, **velocities)
 
     def jog(self, velocities: Mapping[str, Any]) -> None:
-        """Jog for a moment at velocities, as ``ServedSession.jog`` has them; none: let go.  Drive before."""
+        """Jog for a moment at velocities or to a pose, as ``ServedSession.jog`` has them; none: let go.  Drive before."""
+        self._looked_s = time.monotonic()
+        if not velocities:
+            self.refusal = ""
         if velocities or self._jog is not None:
             self._jog = velocities, time.monotonic() + JOG_S if velocities else 0.0, self.epoch
             self.beat()

@@ -10,7 +10,7 @@ from pytest import approx, fixture, mark
 from picker_dynamics.execution.driving import Drivers, Jogging
 from picker_dynamics.execution.goal_manager import GoalRequest
 from picker_dynamics.execution.motion import Phase
-from picker_dynamics.execution.streaming import SILENCE_S
+from picker_dynamics.execution.streaming import DELAY_S, SILENCE_S
 from picker_dynamics.robot.inverse_kinematics import ChainKinematics
 
 OUT = moved(scissor=-0.6)
@@ -87,6 +87,9 @@ def test_at_a_limit_it_stops_and_no_limit_is_broken(rig, jogging):
     ("say", "said"),
     [
         (lambda jogging, now_s: jogging.twist((math.nan, 0.0, 0.0), ZERO[:3], now_s), "twist.linear"),
+        (lambda jogging, now_s: jogging.pose([0.0, math.nan, 0.0, 0.0, 0.0], 1.0, now_s), "pose[1] is nan"),
+        (lambda jogging, now_s: jogging.pose(ZERO[:4], 1.0, now_s), "pose has shape"),
+        (lambda jogging, now_s: jogging.pose(ZERO, 1.5, now_s), "speed is 1.5"),
         (lambda jogging, now_s: jogging.joints(["tail"], [0.1], now_s), "velocities: unknown joint 'tail'; the arm has base"),
     ],
 )
@@ -118,10 +121,35 @@ def test_what_is_held_during_the_drivers_own_goal_moves_nothing_when_that_ends_a
 
     jog(rig, jogging, 2.0, held)
     assert rig.phase is Phase.HOLDING and rig.newest.q == approx(OUT + 0.1 * np.eye(5)[4])
-    assert rig.said("a goal page moves the arm") and rig.said("let go of what is held") and len(rig.problems) == 2
+    assert rig.said("a goal page moves the arm") and len(rig.problems) == 1
+    assert [event.identifier for event in rig.events if "let go of what is held" in event.text] == ["page"], "told its driver"
     jog(rig, jogging, SILENCE_S + 0.05, lambda _: drivers.hear("page", rig.now_s))
     jog(rig, jogging, 1.0, held)
     assert rig.newest.v[0] == approx(0.3, rel=0.05)
+
+
+@mark.parametrize("share", [1.0, 0.25])
+def test_it_goes_to_a_pose_however_far_that_is_without_a_jump_at_its_share_of_the_speed(rig, jogging, share):
+    beyond = OUT + [50.0, 0.1, 0.0, 0.3, 0.0]
+    jog(rig, jogging, 6.0 / share, lambda _: jogging.pose(beyond, share, rig.now_s))
+    q, v, arm = rig["q"], rig["v"], picker()
+    assert q[0] == approx(OUT, abs=1e-3) and q[-1] == approx(np.clip(beyond, arm.lower, arm.upper), abs=1e-3)
+    assert (np.abs(v) <= share * arm.velocity).all() and 0.7 * share < rig.fastest_tip() / 0.25 <= share
+    rig.require_smooth(60.0)
+
+
+def test_a_pose_that_moves_is_followed_within_the_filters_delay(rig, jogging):
+    """A leader at a third of what the tip may do, heard 50 times a second."""
+    leader = []
+
+    def lead(_number):
+        leader.append(OUT + 0.2 * np.sin(rig.now_s))
+        jogging.pose(leader[-1], 1.0, rig.now_s)
+
+    jog(rig, jogging, 6.0, lead, every=2)
+    late = round((DELAY_S + 0.02) / rig.period_s)
+    follower, held = rig["q"][300 + late :], np.repeat(leader, 2, axis=0)[300:]
+    assert np.abs(follower - held[: len(follower)]).max() < 0.01
 
 
 def test_velocities_of_who_drives_pass_and_those_of_others_do_not(rig, jogging):
