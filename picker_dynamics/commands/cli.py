@@ -20,6 +20,7 @@ COMMANDS = {
     "arm_commands": ("move", "home", "park", "jog", "stop", "reset", "relax", "disable", "enable", "payload"),
     "pick": ("pick", "place"),
     "drive": ("drive",),
+    "follow": ("follow",),
     "teach": ("teach", "replay"),
     "status": ("status",),
     "view": ("view",),

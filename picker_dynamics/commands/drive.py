@@ -89,6 +89,7 @@ class Seat:
                 except PickerError as error:
                     self.say(str(error))
             self.client.spin(0.0)
+            self.turn()
             if self._goal and not self.client.under_way:
                 ended, self._goal = self.client.outcomes[self._goal], ""
                 if ended.values["outcome"] != "done":
@@ -119,6 +120,9 @@ class Seat:
 
     def keep(self, key: str) -> None:
         """Do what a key means that moves nothing: nothing here."""
+
+    def turn(self) -> None:
+        """Do what is due without a key: nothing here."""
 
     def held(self) -> np.ndarray:
         """The pose that is held, (n,) [rad or m], within the limits."""

@@ -191,7 +191,8 @@ class Jogging:
 
     def tick(self, now_s: float) -> None:
         """Push the next sample of the stream, if somebody jogs: the execution has this done at the beginning of each tick."""
-        since_s, self._ticked_s = min(now_s - self._ticked_s, LONGEST_S), now_s
+        passed_s, self._ticked_s = now_s - self._ticked_s, now_s
+        since_s = min(passed_s, LONGEST_S)
         silent_s, execution, arm = now_s - self._heard_s, self._execution, self._arm
         moves = self._pose is not None or self._joints.any() or (self._twist is not None and self._twist.any())
         wanted = silent_s < SILENCE_S and bool(moves)
@@ -202,7 +203,7 @@ class Jogging:
         held, begins = execution.pose(now_s), self._target is None
         if self._target is None:
             self._held, self._target, since_s = held, np.clip(held, arm.lower, arm.upper), 0.0
-        moving, self._held = np.abs(held - self._held) / max(since_s, 1e-3), held
+        moving, self._held = np.abs(held - self._held) / max(passed_s, 1e-3), held
         velocity = self._velocity(self._target, since_s) if silent_s < SILENCE_S else np.zeros(arm.n)
         target = np.clip(self._target + since_s * velocity, arm.lower, arm.upper)
         room = np.maximum(AHEAD + LATE_S * moving, np.abs(self._target - held))
@@ -212,8 +213,8 @@ class Jogging:
             self._target = target
         if (why := execution.stream(arm.joint_names, self._target, now_s, sender=self._name, begins=begins)) is not None:
             self._target, self._refused = None, True
-            driver = "" if self._name == NAME else self._name
-            execution.tell(EventKind.REFUSED, f"{why}: let go of what is held, to jog again", identifier=driver)
+            kind, driver = (EventKind.PROBLEM, "") if self._name == NAME else (EventKind.REFUSED, self._name)
+            execution.tell(kind, f"{why}: let go of what is held, to jog again", identifier=driver)
 
     def refuse(self, error: PickerError, now_s: float) -> None:
         """Say once in a while what is wrong with messages."""

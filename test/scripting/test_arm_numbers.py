@@ -57,6 +57,7 @@ HANDLING = {
 HANDLING["tip"] = TIP, {"check": True}
 GIVEN = {"move": MOVES, "plan": MOVES, "pick": HANDLING}
 GIVEN["place"] = {name: HANDLING[name] for name in ("tip", "pitch", "lift", "opened", "settle")}
+GIVEN["stream"] = {"q": (HOME, {}), "speed": (None, {"q": HOME})}
 GIVEN |= {"tip_at": {"q": (HOME, {})}, "gravity_torque": {"q": (HOME, {})}, "offline": {"q": (HOME, {})}}
 GIVEN |= {"wait": {"seconds": (None, {})}, "grip": {"at": (None, {})}, "view": {"port": (None, {"browser": False})}}
 GIVEN["replay"] = {name: (None, {"name": "nosuch"}) for name in ("speed", "loop")}
