@@ -80,7 +80,7 @@ def enabling(link: Link, servos: ServoMap, period_s: float, at_rest_pose: bool) 
         if telemetry.live >> joint & 1:
             continue
         if not at_rest_pose:
-            raise PickerError(f"{name} is off, and nobody says that the arm stands at its rest pose", name)
+            raise PickerError(f"{name} is off: put the arm at its rest pose, and confirm that", name)
         pulses = tuple(pulse if k == joint else 0 for k, pulse in enumerate(rest))
         answer = link.request_async(Enable(1 << joint, pulses), PATIENCE_S)
         while not answer.done():
@@ -256,7 +256,7 @@ class HardwareSession(WiredOutputs):
         self.telemetry()
         self.relax_latched = True
         self.link.request_async(Relax())
-        self._leave(State.IDLE, "relaxed: outputs off; reset, then enable at the rest pose, to go on")
+        self._leave(State.IDLE, "relaxed: outputs off; reset, then enable at the rest pose, to continue")
 
     def reset(self) -> None:
         """Clear stop and faults whose cause is gone; moves and resumes nothing.
@@ -372,7 +372,7 @@ class HardwareSession(WiredOutputs):
     @property
     def _to_go_on(self) -> str:
         """What has to be done until commands are followed again."""
-        return "reset, then enable, to go on" if self.fault_latched or self.stop_latched else "enable to go on"
+        return "reset, then enable, to continue" if self.fault_latched or self.stop_latched else "enable to continue"
 
     def _enable_next(self, telemetry: Telemetry, now_s: float) -> None:
         try:
@@ -414,7 +414,7 @@ class HardwareSession(WiredOutputs):
     def _advance_model(self, telemetry: Telemetry, dt: float) -> None:
         torque = np.zeros(self.servos.n)
         if telemetry.live != self._mask:
-            self.held = None  # the arm falls, or is being switched on: nobody knows where it is
+            self.held = None  # the arm falls, or is being switched on: its pose is unknown
         elif self.held is not None and dt > 0.0:
             setpoint = self._setpoint_of(telemetry)
             q, v = self.model.step(setpoint, min(dt, LONGEST_STEP_S))

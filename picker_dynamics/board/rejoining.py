@@ -1,4 +1,4 @@
-"""Rejoining: when everyone restarts from the held pose, as commands were refused or missing, or the board said nothing."""
+"""Resynchronisation after lost commands: restart at the held pose if commands are refused or missing, or the board is silent."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import math
 from .protocol import Telemetry
 
 REJOIN_S = 0.2
-"""After commands have been refused for this long, everyone restarts from the held pose [s]."""
+"""Time of refused commands after which commands restart at the held pose [s]."""
 
 PAUSE_S = 0.25
-"""After so long without a command everyone restarts from the held pose [s]."""
+"""Time without a command after which commands restart at the held pose [s]."""
 
 REMARK_S = 2.0
 """Why an epoch began is said for so long, and then no more where commands are followed [s]."""
@@ -69,7 +69,7 @@ class Rejoining:
     def missing(self) -> str:
         """What was missing for longer than it may; '' where nothing is: the board tells, and takes set-points."""
         if self._unheard_s > self.silence_s:
-            return f"the board has said nothing for {self.silence_s:g} s"
+            return f"the board has been silent for {self.silence_s:g} s"
         return f"no set-point has reached the board for {self.silence_s:g} s" if self._untaken_s > self.silence_s else ""
 
     @property
@@ -78,7 +78,7 @@ class Rejoining:
         return self._epoch_s > REMARK_S
 
     def due(self, commanded: bool, moved: bool, figures: str, now_s: float) -> str:
-        """Reason why everyone restarts now; '' where nobody has to.
+        """Reason for a restart now; '' for none.
 
         Args:
             commanded: commands of this epoch have come.

@@ -75,7 +75,7 @@ class Outputs(ABC):
         stop_latched: nothing can be enabled until ``reset``.
         fault_latched: likewise: what went wrong while outputs were commanded; '' where nothing did.
         epoch: counts how often commands had to start anew from ``held``.
-        held: (n,) pose that is held, and once commands came where the arm is now [rad or m]; None: nobody knows where
+        held: (n,) pose that is held, and once commands came where the arm is now [rad or m]; None: unknown
             (joints that are measured keep the last one when they are switched off).
         held_effort: (n,) with which it is held there [N·m or N]; None: not known.
         setpoint: (n,) on the outputs there [rad]; None: these joints take efforts.
@@ -229,7 +229,7 @@ class WiredOutputs(Outputs):
     def stop(self) -> None:
         self.stop_latched = True
         if self.state is not State.OFFLINE:
-            self._leave(State.IDLE, "stopped: holding; reset, then enable, to go on")
+            self._leave(State.IDLE, "stopped: holding; reset, then enable, to continue")
 
     def _leave(self, state: State, problem: str) -> None:
         self.state, self.problem = state, problem

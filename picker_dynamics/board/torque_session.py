@@ -5,8 +5,8 @@
 
 Effort commands are valid for ``FRESH_S`` from the state that they answer: an answer to where the arm was, however often it comes,
 drives a light joint back and forth.  Without new ones the drives hold by themselves, and go on when commands come back
-at once.  After ``REJOIN_S`` without any a new epoch begins, so that everyone restarts from the pose that is held then; likewise
-where a joint became faster than its limit: the drives brake, and follow nobody until they hold.
+at once.  After ``REJOIN_S`` without any a new epoch begins, and commands restart at the held pose; likewise
+where a joint became faster than its limit: the drives brake, and take no commands until they hold.
 Times are seconds of any one clock.
 """
 
@@ -24,7 +24,7 @@ from picker_dynamics.robot.model import DynamicsModel
 from .session import Outputs, Routine, State
 
 REJOIN_S = 0.5
-"""After so long without a command everyone restarts from the held pose [s]."""
+"""Time without a command after which commands restart at the held pose [s]."""
 
 OVERSPEED = 1.2
 """Share of its velocity limit at which a joint is braked, whatever is commanded."""
@@ -79,12 +79,12 @@ class TorqueSession(Outputs):
     def stop(self) -> None:
         """Latch the stop: brake and hold."""
         self.stop_latched = True
-        self._leave(f"stopped: {'holding' if self.powered else 'outputs off'}; reset, then enable, to go on")
+        self._leave(f"stopped: {'holding' if self.powered else 'outputs off'}; reset, then enable, to continue")
 
     def relax(self) -> None:
         """Switch off and latch: the arm falls."""
         self.stop_latched, self.powered = True, False
-        self._leave("relaxed: outputs off; reset, then enable, to go on")
+        self._leave("relaxed: outputs off; reset, then enable, to continue")
 
     def disable(self) -> None:
         """Switch off: the arm falls."""

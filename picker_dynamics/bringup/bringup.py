@@ -96,7 +96,7 @@ def graph(options: Options) -> Graph:
     """
     limit, needed = system.getrlimit(system.RLIMIT_AS)[0], MEMORY_MB + (ROS_MB if find_spec("rclpy") else 0)
     if 0 <= limit >> 20 < needed:
-        text = f"a process may take {limit >> 20} MB of memory here (ulimit -v), and that of an arm needs {needed}"
+        text = f"a process may take {limit >> 20} MB of memory here (ulimit -v); an arm needs {needed}"
         raise ConfigurationError(text, "ulimit -v", limit >> 20, needed)
     if options.scene:
         read_scene(options.scene, description.load(options.urdf_path).root)

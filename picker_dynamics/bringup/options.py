@@ -62,7 +62,7 @@ class Options:
         directory: that exists, for the virtual board's port and control socket; by default ``graph`` makes one that only
             this user can enter.  Who runs the graph removes it.
         log_level: of the nodes.
-        scene: file like config/scene.yaml: what stands about the arm; enables collision.
+        scene: scene file like config/scene.yaml; enables collision.
         collision: hold motions clear of the arm itself and of the scene.
         markers: also what RViz shows beside the model.
         view: also the page in the browser.

@@ -75,7 +75,7 @@ class BusSession(WiredOutputs):
         faults = self.measured.faults
         self.state, self.problem = State.IDLE, faults or Routine(self.found)
         if self.fault_latched:
-            self.problem = f"the servos are back: {faults or self.found}; reset, then enable, to go on"
+            self.problem = f"the servos are back: {faults or self.found}; reset, then enable, to continue"
 
     # -- switching -----------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class BusSession(WiredOutputs):
         """Switch all torque off at once, to free a pinched hand: the arm falls."""
         self.stop_latched = self.relax_latched = True
         self._require_connection()
-        self._leave(State.IDLE, "relaxed: outputs off; reset, then enable, to go on")
+        self._leave(State.IDLE, "relaxed: outputs off; reset, then enable, to continue")
         self._switch_off()
 
     def release(self) -> None:
@@ -153,7 +153,7 @@ class BusSession(WiredOutputs):
         """Leave because something went wrong; where the arm was commanded, nobody goes on before ``reset``."""
         if self.engaged:
             self.fault_latched = problem
-        self._leave(state, f"{problem}; {'reset, then enable, to go on' if self.fault_latched else 'enable to go on'}")
+        self._leave(state, f"{problem}; {'reset, then enable, to continue' if self.fault_latched else 'enable to continue'}")
 
     # -- commands ------------------------------------------------------------------------------------------
 

@@ -16,14 +16,14 @@ def add_parser(commands) -> None:
     acts = {
         "move": (_move, "move the tip to a point, or joints to positions"),
         "home": (_to_pose, "move to the home pose of the servo map, or of config/arms.yaml"),
-        "park": (_to_pose, "move to the rest pose of the servo map; an arm without servos: home"),
-        "jog": (_jog, "move one joint by some degrees, a sliding one by some metres"),
+        "park": (_to_pose, "move to the rest pose of the servo map (arms without servos: home)"),
+        "jog": (_jog, "move one joint by an amount in degrees (sliding joints: metres)"),
         "stop": (lambda client, _: client.stop(), "latch the stop: decelerate and hold until reset"),
         "reset": (lambda client, _: client.reset(), "clear stop and faults whose cause is gone; moves nothing"),
         "relax": (lambda client, _: client.relax(), "cut all pulses to free a pinched hand: the arm falls"),
         "disable": (lambda client, _: client.disable(), "switch all outputs off: the arm falls"),
-        "enable": (_enable, "switch outputs on, or take over those that run"),
-        "payload": (_payload, "set the mass that the tool carries"),
+        "enable": (_enable, "switch outputs on, or take over running outputs"),
+        "payload": (_payload, "set the payload at the tool"),
     }
     made = {}
     for name, (act, text) in acts.items():
@@ -32,31 +32,39 @@ def add_parser(commands) -> None:
         made[name].set_defaults(act=act)
         if act in (_move, _to_pose, _jog):
             seconds = shared.number(0.0, 600.0)
-            made[name].add_argument("--duration", type=seconds, default=0.0, metavar="S", help="at least this long")
+            made[name].add_argument("--duration", type=seconds, default=0.0, metavar="S", help="minimum duration")
             made[name].add_argument("--preempt", action="store_true", help="take control from any other client")
     move, jog = made["move"].add_argument, made["jog"].add_argument
-    move("--tip", type=shared.METRES, nargs=3, metavar=("X", "Y", "Z"), help="in base_link [m], or with its unit: 260mm")
+    tip = "position of the tip in base_link [m], or with units: 260mm 80mm 0.17"
+    move("place", type=shared.METRES, nargs="*", metavar="X Y Z", help=tip)
+    move("--tip", type=shared.METRES, nargs=3, metavar=("X", "Y", "Z"), help="the same as X Y Z alone")
     move(
         "--pitch-deg",
         type=shared.number(-360.0, 360.0),
-        help="elevation of the hand, 0 level, -90 down (default: for the picker the nearest to level, for other arms any)",
+        help="elevation of the hand: 0 level, -90 down (default: picker nearest to level, other arms any)",
     )
-    joints = "turning joints in degrees, sliding ones in metres, or with their unit: theta1=20 d3=100mm"
+    joints = "positions in degrees (sliding joints: metres), or with units: theta1=20 d3=100mm"
     move("--joints", nargs="+", default=[], metavar="NAME=VALUE", help=joints)
-    move("--straight", action="store_true", help="the tip goes there on a straight line, and to each --via X Y Z")
-    via = "on the way, may be repeated: X Y Z of the tip [m]; blend=M: pass within M metres, not stop"
+    move("--straight", action="store_true", help="move the tip on straight lines, to each --via too")
+    via = "place on the way: X Y Z of the tip [m]; with blend=M pass within M metres without a stop; repeatable"
     move("--via", nargs="+", action="append", default=[], metavar="PLACE", help=via)
     jog("joint")
     jog("amount", metavar="AMOUNT", help="in degrees (sliding joints: metres), or with its unit: -5, 0.1rad, 5mm")
-    made["enable"].add_argument("--yes", action="store_true", help="the arm stands at its rest pose, hands are away")
-    accept = "use the board that is connected although it was flashed for other limits"
+    made["enable"].add_argument(
+        "--yes", action="store_true", help="confirm that the arm stands at its rest pose and hands are away"
+    )
+    accept = "use the connected board although it was flashed for other limits"
     made["enable"].add_argument("--accept-board", action="store_true", help=accept)
     mass = shared.number(0.0, 5.0, MASS, "kg")
     made["payload"].add_argument("mass", type=mass, metavar="KG", help="in kilograms, or with its unit: 25g")
 
 
 def run(options) -> int:
-    """Carry out one of the commands; prints one line of what came of it."""
+    """Carry out one of the commands; prints one line with its result."""
+    if options.command == "move":
+        _check_move(options)
+    elif options.command == "jog":
+        quantity(options.joint, options.amount, ANGLE | LENGTH, "deg")
     with shared.client(options) as client, client.asking():
         if getattr(options, "preempt", False):
             client.cancel()
@@ -79,23 +87,32 @@ def amounts(joints: dict, words) -> dict[str, float]:
     return found
 
 
+def _check_move(options) -> None:
+    """Check all that can be checked of a motion without the arm."""
+    given = [bool(one) for one in (options.place, options.tip, options.joints)]
+    refuse_if(sum(given) != 1, "give X Y Z of the tip in metres, or --joints NAME=VALUE ... (see picker move --help)", "tip")
+    refuse_if(given[0] and len(options.place) != 3, f"give X Y Z of the tip: three values, not {len(options.place)}", "tip")
+    options.tip, options.via = options.tip or options.place, places(options)
+    turned = options.pitch_deg is not None or options.straight or options.via
+    refuse_if(options.joints and turned, "--pitch-deg, --straight and --via belong to X Y Z of the tip", "tip")
+    for name, equals, text in (word.partition("=") for word in options.joints):
+        refuse_if(not equals, f"--joints {' '.join(options.joints)}: give NAME=VALUE, for example {name}=30", name)
+        quantity(name, text, ANGLE | LENGTH, "deg")
+
+
 def _move(client, options) -> str:
-    if bool(options.tip) == bool(options.joints):
-        raise InputError("give either --tip X Y Z or --joints NAME=VALUE ...")
     if options.joints:
-        if options.pitch_deg is not None or options.straight or options.via:
-            raise InputError("--pitch-deg, --straight and --via belong to --tip X Y Z", "tip")
         return _there(client, client.move(amounts(client.joints(), options.joints), False, options.duration))
     client.require_free()
     client.wait_holding()
     pitch = None if options.pitch_deg is None else math.radians(options.pitch_deg)
-    how = {"pitch": pitch, "duration": options.duration or None, "straight": options.straight, "via": places(options)}
+    how = {"pitch": pitch, "duration": options.duration or None, "straight": options.straight, "via": options.via}
     with shared.scripted(client) as arm:
         return _there(client, arm.move(tip=options.tip, wait=False, **how).wait())
 
 
 def places(options) -> list:
-    """Waypoints of ``--via``; raises an InputError for a place that is none."""
+    """Waypoints of ``--via``; raises an InputError for a place with other than three values."""
     from picker_dynamics.execution.waypoints import Waypoint
 
     via = []
@@ -137,7 +154,7 @@ def _enable(client, options) -> str:
         joints = client.joints()
         print(f"Outputs that are off will be switched on one at a time, at the rest pose: {_pose(joints, joints['rest'])}")
         if not agreed("Does the arm stand there, and are hands away? Type yes: "):
-            raise InputError("not enabled")
+            raise InputError("not enabled: nobody confirmed (--yes confirms in advance)")
     return client.enable(True)
 
 

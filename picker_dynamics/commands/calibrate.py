@@ -17,32 +17,32 @@ from . import terminal
 STEP_NAMES = ("links", "map", "droop", "result")
 DESCRIPTION = """\
 Find the numbers of your own arm, step by step: what links weigh, how pulses become angles, how far the arm sags.  You need a
-kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is kept at once: Ctrl-C ends at any time, and the
-same command goes on there.  Nothing moves without your word.  docs/calibration.md explains each step, and the exit codes."""
+kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is saved at once: Ctrl-C ends at any time, the
+same command continues there.  Nothing moves before you confirm.  docs/calibration.md explains each step, and the exit codes."""
 
 
 def add_parser(commands) -> None:
     """Register ``calibrate``; imports nothing heavy."""
     one = commands.add_parser(
-        "calibrate", help="find the numbers of an arm with scale, ruler, stopwatch and inclinometer", description=DESCRIPTION
+        "calibrate", help="calibrate an arm with scale, ruler, stopwatch and inclinometer", description=DESCRIPTION
     )
     where = one.add_mutually_exclusive_group()
     shared.add(where, "--port")
-    where.add_argument("--simulated", action="store_true", help="an arm with hidden numbers, and a person who is simulated too")
+    where.add_argument("--simulated", action="store_true", help="rehearse: simulated arm with hidden errors, simulated answers")
     shared.add(one, "--baud", "--urdf", "--servos")
-    shared.add(one, "--servo-overlay", help="differences from the servo map, as the board was flashed")
+    shared.add(one, "--servo-overlay", help="changes to the servo map, as the board was flashed")
     one.add_argument("--out", default="", help="folder for all files (default: out/calibration; with --simulated out/rehearsal)")
-    steps = f"only this step; may be repeated: {', '.join(STEP_NAMES)}"
+    steps = f"run only this step; repeatable: {', '.join(STEP_NAMES)}"
     one.add_argument("--step", action="append", choices=STEP_NAMES, metavar="NAME", help=steps)
-    quick = "zeros and stiffness alone, from about 40 answers; masses are the URDF's"
+    quick = "find zeros and stiffness only, with about 40 answers; masses from the URDF"
     one.add_argument("--quick", action="store_true", help=quick)
-    repeats = "readings of each link, of a kind (default 3)"
+    repeats = "readings of each kind for each link (default 3)"
     one.add_argument("--repeats", type=shared.whole(1, 20), default=3, metavar="N", help=repeats)
-    settle = "coming to rest before a reading (default 2.5 s)"
+    settle = "time to come to rest before a reading (default 2.5 s)"
     one.add_argument("--settle", type=shared.number(0.0, 60.0), default=2.5, metavar="S", help=settle)
-    shared.add(one, "--seed", help="of the random poses; with --simulated also of hidden errors and noise")
-    shared.add(one, "--plant-error", default=0.15, help="simulated: bound of the hidden errors")
-    shared.add(one, "--json", help="print the report as JSON; what happens goes to standard error")
+    shared.add(one, "--seed", help="seed of the random poses; with --simulated also of hidden errors and noise")
+    shared.add(one, "--plant-error", default=0.15, help="largest hidden error, with --simulated")
+    shared.add(one, "--json", help="print the report as JSON; messages go to standard error")
 
 
 def run(options: argparse.Namespace, *, ask=None) -> int:
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         return 0
     except KeyboardInterrupt:
         holds = "the arm holds, and " if mover is not None else ""
-        person.tell(f"\ninterrupted: {holds}every answer is kept in {session.path}. The same command goes on here.", "warning")
+        person.tell(f"\ninterrupted: {holds}every answer is kept in {session.path}. The same command continues here.", "warning")
         return terminal.INTERRUPTED
     finally:
         if mover is not None:
@@ -140,7 +140,7 @@ def _answering(options, console, servos, ask):
         hidden = {key: getattr(options, key) for key in ("plant_error", "seed")}
         simulation = Rehearsal(options.urdf, options.servos, options.servo_overlay, hidden, show)
         return simulation, simulation.person, simulation.mover
-    why = "there is nobody to ask: standard input is no terminal; --simulated walks unattended"
+    why = "picker calibrate needs a terminal; --simulated runs unattended"
     refuse_if(ask is None and not sys.stdin.isatty(), why, "input")
     person, mover = Terminal(console, ask or input), None
     if options.port:

@@ -9,10 +9,10 @@ from . import options as shared
 
 def add_parser(commands) -> None:
     """Register ``check``."""
-    check = commands.add_parser("check", help="lint a URDF and compare the models made from it")
+    check = commands.add_parser("check", help="check a URDF and compare its dynamics models")
     check.add_argument("urdf", nargs="?", default="", help="URDF file (default: the picker's)")
-    check.add_argument("--strict", action="store_true", help="lint findings are errors")
-    check.add_argument("--samples", type=shared.whole(1, 1_000_000), default=1000)
+    check.add_argument("--strict", action="store_true", help="findings are errors")
+    check.add_argument("--samples", type=shared.whole(1, 1_000_000), default=1000, help="random states to compare (default 1000)")
     shared.add(check, "--seed", "--json")
 
 

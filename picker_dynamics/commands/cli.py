@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 
 from picker_dynamics import __version__
@@ -45,6 +46,12 @@ UNITS = "|".join(map(re.escape, ANGLE | LENGTH | MASS))
 VALUE = re.compile(rf"(?!-(\d+|\d*\.\d+)$)-[\d.,]*\d[\d.,]*(e[-+]?\d+)?({UNITS})?", re.IGNORECASE)
 """A number with a minus in front that argparse would take for an option, as it has a unit or an exponent."""
 
+CHOICE = re.compile(r"argument .*: invalid choice: '(.*)' \(choose from (.*)\)", re.DOTALL)
+"""Message of argparse on a word that is not among its choices."""
+
+FEW = 8
+"""Up to this number of choices all of them are listed."""
+
 
 SHOWS = ("rich", "matplotlib", "PIL")
 """Packages of the extra ``demo``, with which results are shown; other packages are asked for where they are used."""
@@ -53,6 +60,8 @@ SHOWS = ("rich", "matplotlib", "PIL")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code (docs/motion.md and errors.py list them)."""
     words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     try:
         options = parser(words[0] if words else "").parse_args(words)
         with interruptible():
@@ -103,25 +112,42 @@ def _words(error: OSError) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """One whose complaints are as short as all others, whatever was typed."""
+    """Parser whose errors are one line with the way out, whatever was typed."""
 
     def parse_known_args(self, args=None, namespace=None):
-        """As argparse does; a negative number is a value, with a unit or an exponent too: ``-5mm``, ``-1e-2``.
+        """Parse as argparse does; negative numbers with a unit or an exponent are values: ``-5mm``, ``-1e-2``.
 
-        A word with a space in front is no option for argparse.
+        argparse takes no word with a space in front for an option.  Words that a command does not know are its own error.
         """
         words = list(sys.argv[1:] if args is None else args)
         end = words.index("--") if "--" in words else len(words)
         words[:end] = [f" {word}" if VALUE.fullmatch(word) else word for word in words[:end]]
-        return super().parse_known_args(words, namespace)
+        found, unknown = super().parse_known_args(words, namespace)
+        if unknown:
+            near = _meant(unknown[0].partition("=")[0], re.findall(r"--[a-z-]+", self.format_usage()))
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+        return found, unknown
 
     def error(self, message: str):
-        super().error(shown(message))
+        """Print one line and end with exit code 2."""
+        if match := CHOICE.fullmatch(message):
+            choices = re.findall(r"[\w-]+", match[2])
+            if near := _meant(match[1], choices):
+                message = f"no {match[1]!r}{near}"
+            elif len(choices) > FEW:
+                message = f"no {match[1]!r}"
+        self.exit(2, f"error: {shown(message)} (see {self.prog} --help)\n")
+
+
+def _meant(word: str, choices: list[str]) -> str:
+    """Question for the choice that a misspelt word resembles; '' if none does."""
+    near = get_close_matches(word, choices, 1)
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
     """Parser of all commands and their options; with the name of a command that there is, those of its module alone."""
-    top = _Parser(prog="picker", description="Control of a servo arm that goes where it is told.")
+    top = _Parser(prog="picker", description="Control a servo arm, real or simulated.", epilog="picker help COMMAND: its options")
     top.add_argument("--version", action="version", version=f"picker_dynamics {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in [name for name, has in COMMANDS.items() if command in has] or COMMANDS:

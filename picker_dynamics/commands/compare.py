@@ -15,18 +15,18 @@ def add_parser(commands) -> None:
     """Register ``compare``; imports nothing heavy."""
     one = commands.add_parser(
         "compare",
-        help="what a calibration has changed, and what it is worth",
+        help="compare two calibrations of an arm",
         description="Compare two sets of numbers for one arm. Exit code 0 when AFTER is no worse than BEFORE.",
     )
     one.add_argument("before", help=WHERE)
     one.add_argument("after", help=WHERE)
     shared.add(one, "--servos", help="servo map under the overlays (default: config/servos.yaml)")
     truth = one.add_mutually_exclusive_group()
-    truth.add_argument("--truth", default="", metavar="WHERE", help=f"the true arm: {WHERE} (default: AFTER)")
-    hidden = "the true arm is the simulated one with hidden errors up to this share, as in picker demo"
+    truth.add_argument("--truth", default="", metavar="WHERE", help=f"numbers of the true arm: {WHERE} (default: AFTER)")
+    hidden = "take a true arm with random errors up to this share, as in picker demo"
     shared.add(truth, "--plant-error", default=None, help=hidden)
-    shared.add(one, "--seed", default=1, help="of the hidden errors (default 1)")
-    poses = "random poses at which the simulated arm holds (default 10); 0: none, only the numbers"
+    shared.add(one, "--seed", default=1, help="seed of the random errors (default 1)")
+    poses = "random poses of the simulated arm (default 10); 0: compare numbers only"
     one.add_argument("--poses", type=shared.whole(0, 1_000_000), default=10, help=poses)
     shared.add(one, "--json")
 

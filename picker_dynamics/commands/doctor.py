@@ -32,13 +32,15 @@ WATCH_S = 2.0
 
 def add_parser(commands) -> None:
     """Register ``doctor``."""
-    doctor = commands.add_parser("doctor", help="look at a board, and check that it keeps the protocol")
+    doctor = commands.add_parser("doctor", help="check a board: wiring, firmware and protocol")
     shared.add(doctor, "--port", required=True, default=None)
     shared.add(doctor, "--baud", "--urdf", "--servos", "--servo-overlay")
-    doctor.add_argument("--motion", action="store_true", help="also checks that move the joints: up to 43 us of pulse, slowly")
-    doctor.add_argument("--yes", action="store_true", help="do not ask before something moves")
-    doctor.add_argument("--check", action="append", metavar="NAME", help="make only this check; may be repeated")
-    shared.add(doctor, "--json", help="print JSON; what happens goes to standard error")
+    doctor.add_argument(
+        "--motion", action="store_true", help="also run checks that move the joints slowly, by up to 43 us of pulse"
+    )
+    doctor.add_argument("--yes", action="store_true", help="move without asking")
+    doctor.add_argument("--check", action="append", metavar="NAME", help="run only this check; repeatable")
+    shared.add(doctor, "--json", help="print JSON; messages go to standard error")
 
 
 def run(options, *, ask=None) -> int:
@@ -69,8 +71,8 @@ def run(options, *, ask=None) -> int:
         tell(f"board on {options.port}\n{table(findings(session))}")
         if session.may_move and any(one.moves for one in checks):
             tell(_warning(session))
-            if not options.yes and not agreed("Type yes to go on: ", ask):
-                raise InputError("nothing was moved: nobody agreed (--yes agrees in advance)", "yes")
+            if not options.yes and not agreed("Type yes to continue: ", ask):
+                raise InputError("nothing was moved: not confirmed (--yes confirms in advance)", "yes")
         _check(session, checks, report, tell)
         report["drift_ppm"] = round(link.statistics.drift_ppm, 1)
     report["passed"] = passed(report)

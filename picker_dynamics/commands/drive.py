@@ -40,7 +40,7 @@ SAID = 3
 
 def add_parser(commands) -> None:
     """Register ``drive``."""
-    parser = commands.add_parser("drive", help="drive the arm by the keyboard, in bounded steps")
+    parser = commands.add_parser("drive", help="drive the arm by keyboard, in bounded steps")
     shared.add(parser, "--namespace", "--host")
 
 

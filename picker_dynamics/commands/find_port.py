@@ -10,7 +10,7 @@ from picker_dynamics.errors import LinkError
 
 def add_parser(commands) -> None:
     """Register ``find-port``."""
-    commands.add_parser("find-port", help="which serial port the board is on: unplug it when asked, press Enter")
+    commands.add_parser("find-port", help="find the serial port of the board: unplug it when asked, press Enter")
 
 
 def run(_options) -> int:
@@ -32,7 +32,7 @@ def found_port(ask: Callable[[str], str] = input, ports: Callable[[], dict[str, 
     try:
         ask(f"Serial ports:\n{listed}\nUnplug the board, then press Enter: ")
     except EOFError as error:
-        raise LinkError(f"nobody pressed Enter; the ports are {', '.join(before)}") from error
+        raise LinkError(f"no terminal to press Enter in; the ports are {', '.join(before)}") from error
     gone = sorted(set(before) - set(ports()))
     if len(gone) != 1:
         what = "no port went away" if not gone else f"{len(gone)} ports went away: {', '.join(gone)}"

@@ -17,17 +17,17 @@ FILES = {"servos": "config/servos.yaml", "servo_overlay": "", "urdf": "urdf/pick
 
 def add_parser(commands) -> None:
     """Register ``firmware`` and its two verbs."""
-    firmware = commands.add_parser("firmware", help="write the firmware's header for your arm, and compile it")
+    firmware = commands.add_parser("firmware", help="write the firmware header of your arm, and compile the firmware")
     verbs = firmware.add_subparsers(dest="verb", required=True, metavar="VERB")
     header = verbs.add_parser("header", help="write arm_config.h from servo map and URDF")
-    build = verbs.add_parser("build", help="compile the firmware for an arm; prints where the .hex is")
+    build = verbs.add_parser("build", help="compile the firmware; prints the path of the .hex file")
     for one in (header, build):
         shared.add(one, "--urdf", "--servos", "--servo-overlay")
     where = "where to write it, - for the terminal (default: firmware/picker_firmware/arm_config.h)"
     header.add_argument("--output", default="", metavar="FILE", help=where)
-    build.add_argument("--backend", default="pca9685", choices=BACKENDS, help="what makes the pulses (default pca9685)")
+    build.add_argument("--backend", default="pca9685", choices=BACKENDS, help="source of the pulses (default pca9685)")
     shared.add(build, "--baud")
-    build.add_argument("--out", default=None, metavar="FOLDER", help="where to build (default: a folder of build/firmware)")
+    build.add_argument("--out", default=None, metavar="FOLDER", help="folder to build in (default: below build/firmware)")
 
 
 def run(options) -> int:

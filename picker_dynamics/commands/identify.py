@@ -67,7 +67,7 @@ def add_parser(commands) -> None:
     """Register ``identify`` and its verbs."""
     one = commands.add_parser(
         "identify",
-        help="find masses, inertias and friction of an arm that measures torque, or what a servo with feedback does",
+        help="identify masses, inertias and friction of an arm that measures torque, or the figures of a servo with feedback",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -77,7 +77,7 @@ def add_parser(commands) -> None:
         for argument in arguments.split():
             verb.add_argument(argument, **OPTIONS[argument])
         if written is not None:
-            verb.add_argument("-o", "--out", default=FOLDER + written, metavar="PATH", help="where it is written")
+            verb.add_argument("-o", "--out", default=FOLDER + written, metavar="PATH", help="file or folder to write")
 
 
 def run(options) -> int:

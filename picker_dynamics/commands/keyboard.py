@@ -101,7 +101,7 @@ def keyboard() -> Iterator[Callable[[float], list[str]]]:
         InputError: standard input is no terminal.
     """
     if not sys.stdin.isatty():
-        raise InputError("keys are read from a terminal, and standard input is none: start it in one", "stdin")
+        raise InputError("keys are read from a terminal: start the command in one", "stdin")
     file = sys.stdin.fileno()
     before = termios.tcgetattr(file)
 

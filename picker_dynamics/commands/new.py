@@ -49,11 +49,11 @@ FIRST = {"axis": "z", "length_mm": 40}
 def add_parser(commands) -> None:
     """Register ``new``."""
     parser = commands.add_parser(
-        "new", help="an arm of your own: asks for joints, lengths, masses and servos, and writes its files"
+        "new", help="create an arm: asks for joints, lengths, masses and servos, writes URDF and servo map"
     )
-    parser.add_argument("name", metavar="NAME", help="of the arm; with a path in front, where its folder is made")
+    parser.add_argument("name", metavar="NAME", help="name of the arm, or path of its new folder")
     parser.add_argument(
-        "--from", dest="source", default="", metavar="FILE", help="answers as YAML (docs/your_arm.md); asks nothing"
+        "--from", dest="source", default="", metavar="FILE", help="answers as YAML (docs/your_arm.md) instead of questions"
     )
 
 
@@ -91,7 +91,7 @@ def asked(ask: Callable[[str], str] | None = None) -> dict[str, Any]:
             text = ask(f"{question} [{preset}]: ").strip()
             return _value(text) if text else preset
         except EOFError as error:
-            text = f"nobody answers {question.strip()!r}: give --from FILE (docs/your_arm.md)"
+            text = f"no answer to {question.strip()!r}: give --from FILE (docs/your_arm.md)"
             raise InputError(text, question.strip()) from error
 
     print("Joints from the base outwards; Enter takes what is in brackets.  At 0 the arm stands upright, z is up, x is forward.")

@@ -45,32 +45,35 @@ METRES = number(-TIP_M, TIP_M, LENGTH, "m")
 SEED = whole(0, 2**31 - 1)
 
 SHARED: dict[str, dict[str, Any]] = {
-    "--arm": {"default": "", "metavar": "NAME", "help": "an arm of config/arms.yaml, for example rrp (default: picker)"},
-    "--arms": {"default": "", "metavar": "FILE", "help": "a file like config/arms.yaml that has the arm of --arm or --urdf"},
+    "--arm": {"default": "", "metavar": "NAME", "help": "name of an arm in config/arms.yaml, for example rrp (default: picker)"},
+    "--arms": {"default": "", "metavar": "FILE", "help": "file like config/arms.yaml with an entry for the arm"},
     "--baud": {"type": whole(0, 10_000_000), "default": 500_000, "help": "speed of the serial line (default 500000)"},
     "--board": {
         "default": "virtual",
         "choices": CHOICES["board"],
-        "help": "what is simulated: virtual (the firmware's model, default) or avr (the real firmware on an Uno)",
+        "help": "simulated board: virtual (model of the firmware, default) or avr (the real firmware on an Uno)",
     },
-    "--check": {"action": "store_true", "help": "only look whether it may be made from here, and at what cost"},
+    "--check": {
+        "action": "store_true",
+        "help": "only check whether the motion is possible, and print its torques; nothing moves",
+    },
     "--host": {"default": "", "metavar": "HOST:PORT", "help": "an arm on another machine (docs/network.md)"},
     "--json": {"action": "store_true", "help": "print JSON"},
     "--namespace": {"default": "", "help": "ROS namespace of the running arm"},
-    "--plant-error": {"type": ANY, "default": 0.0, "metavar": "SHARE"},
+    "--plant-error": {"type": ANY, "default": 0.0, "metavar": "SHARE", "help": "largest error of the simulated arm"},
     "--port": {"default": "", "help": "serial port of the board, for example /dev/ttyACM0"},
-    "--seed": {"type": SEED, "default": 0},
+    "--seed": {"type": SEED, "default": 0, "help": "seed of random numbers (default 0)"},
     "--servo": {
         "default": "typical",
         "choices": CHOICES["servo"],
-        "help": "what simulated servos are like: typical (friction and play, default) or ideal",
+        "help": "simulated servos: typical (friction and play, default) or ideal",
     },
-    "--servo-overlay": {"default": "", "help": "file with differences from the servo map, for example a calibration"},
+    "--servo-overlay": {"default": "", "help": "file with changes to the servo map, for example a calibration"},
     "--servos": {"default": "", "help": "servo map (default: config/servos.yaml)"},
-    "--tip-speed": {"type": ANY, "default": None, "metavar": "M_S"},
-    "--view": {"action": "store_true", "help": "also show the arm in the browser: picker view"},
+    "--tip-speed": {"type": ANY, "default": None, "metavar": "M_S", "help": "largest speed of the tip [m/s]"},
+    "--view": {"action": "store_true", "help": "show the arm in the browser, as picker view does"},
     "--urdf": {"default": "", "help": "URDF of the arm (default: the picker's)"},
-    "--wait": {"type": number(0.0, 600.0), "default": 0.0, "metavar": "S", "help": "for an arm that is coming up"},
+    "--wait": {"type": number(0.0, 600.0), "default": 0.0, "metavar": "S", "help": "wait up to S seconds for the arm to start"},
 }
 
 LOOK_S = 0.05

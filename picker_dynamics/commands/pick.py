@@ -20,27 +20,25 @@ STRAIGHT = "move_straight"
 def add_parser(commands) -> None:
     """Register ``pick`` and ``place``."""
     pick = commands.add_parser(
-        "pick", help="pick what is at a point: straight in, close, straight out; all of it is checked before anything moves"
+        "pick", help="pick at a point: straight in, close, straight out; checked as a whole before it begins"
     )
-    place = commands.add_parser("place", help="put down what the arm carries: straight down, open, straight up")
+    place = commands.add_parser("place", help="put the payload down: straight down, open, straight up")
     length, posture = shared.number(0.0, 500.0), {"type": shared.ANY, "default": None, "metavar": "DEG"}
     angle = shared.number(-90.0, 90.0)
     for command in (pick, place):
-        command.add_argument("tip", type=shared.METRES, nargs="*", metavar="X Y Z", help="in base_link [m]")
-        command.add_argument(
-            "--pitch-deg", type=angle, help="elevation of the hand, 0 level, -90 down (default: one that serves)"
-        )
-        command.add_argument("--lift-mm", type=length, default=30.0, help="how far straight up afterwards (default 30)")
-        command.add_argument("--open", **posture, help="the gripper's joint (sliding: mm)")
+        command.add_argument("tip", type=shared.METRES, nargs="*", metavar="X Y Z", help="position of the tip in base_link [m]")
+        command.add_argument("--pitch-deg", type=angle, help="elevation of the hand: 0 level, -90 down (default: a suitable one)")
+        command.add_argument("--lift-mm", type=length, default=30.0, help="distance straight up afterwards (default 30)")
+        command.add_argument("--open", **posture, help="position of the open gripper (sliding: mm)")
         shared.add(command, "--check", "--namespace", "--host")
         command.set_defaults(listen=False, wait=0.0)
-    pick.add_argument("--close", **posture, help="the gripper's joint (sliding: mm)")
-    pick.add_argument("--mass-g", type=shared.number(0.0, 5000.0), default=25.0, help="of what is picked (default 25)")
-    pick.add_argument("--approach-mm", type=length, default=40.0, help="straight way in (default 40)")
-    asked = "do what the topics pick, place and move_straight ask for, until Ctrl-C"
+    pick.add_argument("--close", **posture, help="position of the closed gripper (sliding: mm)")
+    pick.add_argument("--mass-g", type=shared.number(0.0, 5000.0), default=25.0, help="mass of the picked object (default 25)")
+    pick.add_argument("--approach-mm", type=length, default=40.0, help="length of the straight approach (default 40)")
+    asked = "serve the topics pick, place and move_straight until Ctrl-C"
     pick.add_argument("--listen", action="store_true", help=asked)
-    pick.add_argument("--cameras", default="", metavar="FILE", help="hand-eye transforms, as config/cameras.yaml")
-    shared.add(pick, "--wait", help="with --listen, for an arm that is coming up")
+    pick.add_argument("--cameras", default="", metavar="FILE", help="hand-eye transforms (like config/cameras.yaml)")
+    shared.add(pick, "--wait", help="with --listen: wait up to S seconds for the arm to start")
 
 
 def run(options) -> int:
@@ -88,7 +86,7 @@ def listen(options, arm) -> int:
     arm.known.require_gripper()
     with client_node(options.namespace) as node:
         topics = PickTopics(node, arm.description, cameras)
-        print("ready: PoseStamped on pick, place and move_straight, what became of it on pick/status; Ctrl-C ends", flush=True)
+        print("ready: PoseStamped on pick, place and move_straight, results on pick/status; Ctrl-C ends", flush=True)
         try:
             while True:
                 with arm.session.asking():  # a target was asked for after the last look, at the earliest

@@ -19,11 +19,11 @@ REFERENCE, STATE, SETPOINT = "#1f1f1f", "#2471a3", "#e67e22"
 
 def add_parser(commands) -> None:
     """Register ``plot``."""
-    parser = commands.add_parser("plot", help="a figure of a recording, ours or any rosbag2 (MCAP or SQLite)")
+    parser = commands.add_parser("plot", help="plot a recording: MCAP or SQLite, of picker record or ros2 bag")
     parser.add_argument("file", help="an .mcap or .db3 file, or the folder of a bag")
     parser.add_argument("-o", "--out", default="", metavar="DIR", help="folder for the figure (default: beside the file)")
-    shared.add(parser, "--namespace", default=None, help="of the arm, where the recording has several")
-    shared.add(parser, "--arm", help="an arm of config/arms.yaml (default: as recorded)")
+    shared.add(parser, "--namespace", default=None, help="namespace of the arm, if the recording has several")
+    shared.add(parser, "--arm", help="name of an arm in config/arms.yaml (default: as recorded)")
     shared.add(parser, "--urdf", help="URDF of the arm")
     shared.add(parser, "--servos", help="servo map")
 
@@ -68,22 +68,22 @@ def draw(recorded: ArmRecording, limits: Bounds | None, path: Path) -> None:
             return broken.t - start, times * broken.values[:, j], {"label": label, "color": colour} | style
 
         positions = [
-            line(recorded.setpoint, "set-point sent to the servo", SETPOINT),
+            line(recorded.setpoint, "servo set-point", SETPOINT),
             line(recorded.reference, "reference", REFERENCE, ls="--"),
             line(recorded.state, "state", STATE),
         ]
         torques = [
-            line(recorded.state_torque, "torque reported", STATE, 1.0),
-            line(recorded.torque, "torque asked for", SETPOINT, 1.0),
+            line(recorded.state_torque, "torque (state)", STATE, 1.0),
+            line(recorded.torque, "torque (command)", SETPOINT, 1.0),
         ]
-        for what, bound, style in zip(("at stall", "moving", "holding"), limits[:3] if limits else (), ("-", "--", ":")):
+        for what, bound, style in zip(("stall", "motion limit", "hold limit"), limits[:3] if limits else (), ("-", "--", ":")):
             for sign in (-1.0, 1.0):
                 level = [0.0, end - start], [sign * bound[j]] * 2, {"color": "0.45", "ls": style}
-                torques.append((*level[:2], level[2] | ({"label": f"most {what}"} if sign > 0.0 else {})))
+                torques.append((*level[:2], level[2] | ({"label": what} if sign > 0.0 else {})))
         named = {"title": joint, "xlabel": "time [s]"}
         panels += [
             (positions, named | {"ylabel": f"position [{unit}]"}),
-            ([line(off, "state less reference", STATE)], named | {"ylabel": f"tracking error [{unit}]"}),
+            ([line(off, "state - reference", STATE)], named | {"ylabel": f"tracking error [{unit}]"}),
             (torques, named | {"ylabel": "force [N]" if unit == "mm" else "torque [N·m]"}),
         ]
     report.draw(path, path.stem, 3, panels)

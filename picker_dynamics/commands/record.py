@@ -22,9 +22,9 @@ PERIOD_S, DIAGNOSTICS_S = 0.1, 1.0
 def add_parser(commands) -> None:
     """Register ``record``."""
     parser = commands.add_parser("record", help="record references, commands, states and torques to an MCAP file")
-    parser.add_argument("-o", "--out", default=None, metavar="FILE", help="default: picker_DATE_TIME.mcap")
+    parser.add_argument("-o", "--out", default=None, metavar="FILE", help="file to write (default: picker_DATE_TIME.mcap)")
     seconds = shared.number(0.001, 1e6)
-    parser.add_argument("--duration", type=seconds, default=1e6, metavar="S", help="end by itself after that long")
+    parser.add_argument("--duration", type=seconds, default=1e6, metavar="S", help="stop after S seconds")
     shared.add(parser, "--namespace", "--host")
 
 
@@ -38,7 +38,7 @@ def run(options) -> int:
     """
     require_namespace(options.namespace)
     recording, begun_s = Recording(checked_path(options.out, options.namespace)), time.monotonic()
-    print(f"recording to {recording.path} from when an arm answers; Ctrl-C ends", flush=True)
+    print(f"recording to {recording.path} once an arm answers; Ctrl-C ends", flush=True)
     dropped = 0
     try:
         dropped = follow(recording, options, begun_s + options.duration)

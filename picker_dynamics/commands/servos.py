@@ -22,7 +22,7 @@ UNHEALTHY = 15
 
 def add_parser(commands) -> None:
     """Register ``servos``."""
-    servos = commands.add_parser("servos", help="servos on a bus: scan, set-id, health, unlock; nothing moves")
+    servos = commands.add_parser("servos", help="prepare bus servos: scan, set-id, health, unlock; nothing moves")
     verbs = servos.add_subparsers(required=True, metavar="VERB")
     for verb, text, act in (
         ("scan", "which servos answer, at any speed", scan),
@@ -32,14 +32,14 @@ def add_parser(commands) -> None:
     ):
         one = verbs.add_parser(verb, help=text)
         shared.add(one, "--port", required=True, default=None)
-        one.add_argument("--bus", default="sts", choices=sorted(DIALECTS), help="their dialect (default sts)")
+        one.add_argument("--bus", default="sts", choices=sorted(DIALECTS), help="protocol of the servos (default sts)")
         one.set_defaults(act=act)
         if verb in ("set-id", "health"):
             shared.add(one, "--arm", "--urdf", "--servos", "--servo-overlay")
         if verb == "set-id":
-            one.add_argument("joint", help="its joint in the servo map, or a number from 1 to 253")
+            one.add_argument("joint", help="joint of the servo in the servo map, or an id from 1 to 253")
         if verb == "health":
-            one.add_argument("--report", metavar="FILE", help="also write all that was read, as JSON")
+            one.add_argument("--report", metavar="FILE", help="write all readings as JSON")
 
 
 def run(options) -> int:
@@ -96,7 +96,7 @@ def set_id(options) -> int:
     bus, found = _found(options)
     with closing(bus):
         if len(found) > 1:
-            text = f"servos {', '.join(map(str, found))} answer: connect the one that is to be {values['id']} alone"
+            text = f"servos {', '.join(map(str, found))} answer: connect only the servo that gets id {values['id']}"
             raise InputError(text, "servos", len(found), 1)
         (servo,) = found
         upkeep.write_kept(bus, dialect, servo, values)

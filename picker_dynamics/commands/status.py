@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from picker_dynamics.robot.units import told
+from picker_dynamics.robot.units import figure, told
 
 from . import options as shared
 
@@ -19,9 +19,9 @@ FORGET = "\033[H\033[J"
 
 def add_parser(commands) -> None:
     """Register ``status``."""
-    parser = commands.add_parser("status", help="where the arm is, what it costs, what is wrong, what to do next")
+    parser = commands.add_parser("status", help="show pose, torques, faults and the next command")
     shared.add(parser, "--namespace", "--host", "--json")
-    parser.add_argument("--watch", action="store_true", help="keep it on the screen until Ctrl-C")
+    parser.add_argument("--watch", action="store_true", help="refresh once a second until Ctrl-C")
 
 
 def run(options) -> int:
@@ -49,8 +49,8 @@ def lines(found: dict[str, Any]) -> list[str]:
             warm = f", {joint['celsius']:.0f} °C" if joint["celsius"] is not None else ""
             unit = "N·m" if joint["unit"] == "rad" else "N"
             said.append(
-                f"  {name:<{width}}{told(joint['position'], joint['unit']):>12}{round(joint['torque'], 2) + 0.0:7.2f} {unit:<3}, "
-                f"{joint['of_stall']:4.0%} of {found['torque_limit']}, {joint['margin']:4.0%} left to hold{warm}"
+                f"  {name:<{width}}{told(joint['position'], joint['unit']):>12} {figure(joint['torque']):>6} {unit:<3}, "
+                f"{joint['of_stall']:4.0%} of {found['torque_limit']}, {joint['margin']:4.0%} left of hold limit{warm}"
             )
     figures = (
         ("payload_kg", 1e3, "payload {:.0f} g"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from picker_dynamics.errors import PickerError
+from picker_dynamics.errors import PickerError, refuse_if
 from picker_dynamics.scripting import taught
 from picker_dynamics.scripting.steps import Pause
 from picker_dynamics.scripting.taught import SPEEDS, TaughtFile
@@ -16,9 +16,9 @@ KEPT, PAUSE_S = {"m": "pose", "k": "grip", "w": "pause"}, 1.0
 
 def add_parser(commands) -> None:
     """Register ``teach`` and ``replay``."""
-    teach = commands.add_parser("teach", help="drive the arm and keep poses, grips and pauses as NAME.yaml")
+    teach = commands.add_parser("teach", help="drive the arm and record poses, grips and pauses as NAME.yaml")
     teach.add_argument("name", metavar="NAME", help="motion name; an existing file is extended")
-    replay = commands.add_parser("replay", help="make a taught motion, or that of a recording, again")
+    replay = commands.add_parser("replay", help="repeat a taught motion or a recording")
     replay.add_argument("name", metavar="NAME", help="motion name, or FILE.mcap")
     replay.add_argument("--loop", type=shared.whole(1, 1000), default=1, metavar="N", help="repeat N times")
     replay.add_argument("--speed", type=shared.number(*SPEEDS), default=1.0, metavar="S", help="speed factor; limits are kept")
@@ -85,6 +85,8 @@ class Shown:
 
 def _replay(options) -> int:
     """Check all of it, make it, tell how far it is; returns the exit code."""
+    path = taught.path_of(options.name)
+    refuse_if(not path.exists(), f"no file {path}; picker teach {path.stem} makes a motion", "name", options.name)
     tell, client = Shown(), shared.client(options)
     with shared.scripted(client) as arm:
         client.wait_holding()

@@ -16,34 +16,34 @@ from . import options as shared
 
 TEXTS = {
     "--params-file": "ROS parameter file (default: config/picker.yaml)",
-    "--scene": "what stands about the arm, as config/scene.yaml: no motion may hit it, or the arm",
-    "--cameras": "for --pick: hand-eye transforms, as config/cameras.yaml",
+    "--scene": "objects around the arm (like config/scene.yaml), for collision checks",
+    "--cameras": "hand-eye transforms for --pick (like config/cameras.yaml)",
 }
 SWITCHES = {
-    "--collision": "as --scene, without one: the arm itself and its floor",
-    "--markers": "also publish what RViz and Foxglove show beside the model",
-    "--pick": "also pick as a camera node says: picker pick --listen",
+    "--collision": "check collisions with the arm itself and the floor",
+    "--markers": "publish markers for RViz and Foxglove",
+    "--pick": "serve the pick requests of a camera node, as picker pick --listen does",
 }
 
 
 def add_parser(commands) -> None:
     """Register ``up``; what its options are called here is a field of ``Options``."""
-    up = commands.add_parser("up", help="start the board (or its simulation) and the process of the arm; Ctrl-C ends them")
+    up = commands.add_parser("up", help="start board (or simulation) and arm; Ctrl-C ends them")
     where = up.add_mutually_exclusive_group()
-    where.add_argument("--sim", action="store_true", help="virtual board and arm (the default)")
+    where.add_argument("--sim", action="store_true", help="simulated board and arm (default)")
     shared.add(where, "--port")
     shared.add(up, "--board", "--arm", "--urdf", "--arms", "--servos", "--servo-overlay", "--seed", "--servo", "--view")
     shared.add(up, "--namespace", help="ROS namespace; two arms side by side need two")
-    error = "simulate an arm that differs from its URDF"
+    error = "largest relative error of the simulated arm, 0 to 0.5 (default 0: as its URDF)"
     shared.add(up, "--plant-error", type=shared.number(0.0, 0.5), help=error)
-    speed = "largest speed of the tip (default 0.25)"
+    speed = "largest speed of the tip [m/s] (default 0.25)"
     shared.add(up, "--tip-speed", type=shared.number(0.01, 2.0), dest="tip_speed_limit", help=speed)
-    up.add_argument("--payload-mass", type=shared.number(0.0, PAYLOAD_MAX_KG), metavar="KG", help="mass at the tool")
-    rate = "rate of the reference, 10 to 200; of a torque-controlled arm to 500 (default 100)"
+    up.add_argument("--payload-mass", type=shared.number(0.0, PAYLOAD_MAX_KG), metavar="KG", help="payload at the tool")
+    rate = "control rate, 10 to 200; torque-controlled arms up to 500 (default 100)"
     up.add_argument("--rate", type=shared.number(10.0, 500.0), default=None, metavar="HZ", dest="rate_hz", help=rate)
-    up.add_argument("--compensation", default="", choices=CHOICES["compensation"][1:], help="default: as the parameter file says")
-    up.add_argument("--log-level", default="info", choices=CHOICES["log_level"], help="of the nodes")
-    at_end = "what the arm does at Ctrl-C: hold, park or relax (default: as the parameter file says)"
+    up.add_argument("--compensation", default="", choices=CHOICES["compensation"][1:], help="default: from the parameter file")
+    up.add_argument("--log-level", default="info", choices=CHOICES["log_level"], help="log level of the nodes")
+    at_end = "what the arm does at Ctrl-C (default: from the parameter file)"
     up.add_argument("--on-shutdown", default="", choices=CHOICES["on_shutdown"][1:], help=at_end)
     for flag, text in TEXTS.items():
         up.add_argument(flag, default="", help=text)

@@ -25,17 +25,17 @@ SWITCH_S = 1e-3
 
 def add_parser(commands) -> None:
     """Register ``view``."""
-    parser = commands.add_parser("view", help="show the arm in the browser, and drive it from there")
+    parser = commands.add_parser("view", help="show and drive the arm in the browser")
     shared.add(parser, "--namespace", "--arm", "--urdf", "--servos")
-    parser.add_argument("recording", nargs="?", default="", metavar="FILE", help="play this recording instead (picker record)")
+    parser.add_argument("recording", nargs="?", default="", metavar="FILE", help="recording to play (of picker record)")
     parser.add_argument(
-        "--view-port", type=shared.whole(0, 65535), default=None, metavar="PORT", help=f"of the page (default {PORT})"
+        "--view-port", type=shared.whole(0, 65535), default=None, metavar="PORT", help=f"port of the page (default {PORT})"
     )
-    host = "address of the page, beyond this machine it needs --token (an arm on another machine: PICKER_HOST=HOST:PORT)"
+    host = "address of the page; others than this machine need --token (for an arm on another machine: PICKER_HOST=HOST:PORT)"
     parser.add_argument("--host", default="127.0.0.1", help=host)
     parser.add_argument("--token", default="", help="access token (default: a random one for each start)")
     shared.add(parser, "--wait")
-    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument("--no-browser", action="store_true", help="print the address only")
 
 
 def run(options) -> int:
@@ -65,7 +65,7 @@ def run(options) -> int:
     with client, served(view, options) as server:
         print(f"view: {server.door.address}", flush=True)
         if options.host not in LOOPBACK:
-            print("view: who knows the token can drive the arm; nothing is encrypted: use a network that you trust", flush=True)
+            print("view: anyone with the token can drive the arm; nothing is encrypted: use a trusted network", flush=True)
         if not options.no_browser:
             webbrowser.open(server.door.address)
         view.run(lambda: bool(stop))
@@ -88,7 +88,7 @@ def require_safe(host: str, token: str) -> None:
     """Raise a ConfigurationError where the page would be open to others without a token of its own."""
     if host not in LOOPBACK and len(token) < LEAST_TOKEN:
         text = (
-            f"--host {host} lets others reach the page: give --token, {LEAST_TOKEN} characters or more, which they have to know "
-            "(an arm on another machine is named by PICKER_HOST)"
+            f"--host {host} lets others reach the page: give --token, {LEAST_TOKEN} characters or more "
+            "(for an arm on another machine: PICKER_HOST)"
         )
         raise ConfigurationError(text, "token", len(token), LEAST_TOKEN)

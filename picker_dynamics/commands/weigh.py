@@ -28,18 +28,20 @@ def add_parser(commands) -> None:
     """Register ``weigh``."""
     one = commands.add_parser(
         "weigh",
-        help="what the tool holds, by inclinometer",
-        description="On a running arm: visits poses without and with the payload, and asks for what the inclinometer says there.",
+        help="weigh the payload by inclinometer",
+        description="Move the running arm to poses without and with the payload, and ask for the inclinometer's reading at each.",
     )
     shared.add(one, "--namespace", "--host", "--arm", "--urdf", "--servos", "--servo-overlay", "--seed", "--json")
     grams, visits = {"type": shared.ANY, "metavar": "G"}, shared.whole(0, 200)
     heaviest = "the heaviest payload that poses are to bear (default 100 g)"
     one.add_argument("--heaviest", **grams, default=100.0, help=heaviest)
-    one.add_argument("--visits", type=visits, default=0, metavar="N", help="poses to read, each without and with the payload")
-    one.add_argument("--yes", action="store_true", help="the tool is empty and hands are away: do not ask")
-    one.add_argument("--set", action="store_true", help="tell the arm")
-    one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden numbers")
-    held = "what the simulated tool holds, at most what the poses bear (default 25)"
+    one.add_argument(
+        "--visits", type=visits, default=0, metavar="N", help="number of poses, each read without and with the payload"
+    )
+    one.add_argument("--yes", action="store_true", help="confirm that the tool is empty and hands are away")
+    one.add_argument("--set", action="store_true", help="set the payload of the running arm")
+    one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden errors")
+    held = "simulated payload, limited to what the poses bear (default 25)"
     one.add_argument("--grams", **grams, default=25.0, help=held)
 
 
@@ -68,7 +70,7 @@ def scale_of(options, arm, servos):
     from picker_dynamics.execution.validator import torque_validator
 
     scale = DroopScale(arm, servos, heaviest_kg=1e-3 * options.heaviest)
-    refuse_if(not scale.columns, f"no joint of {arm.name} that turns bears a payload: its droop tells no mass", "payload")
+    refuse_if(not scale.columns, f"no joint of {arm.name} that turns bears the payload: droop gives no mass", "payload")
     return scale, torque_validator(RigidBody(arm, servos.armature), servos)
 
 
@@ -97,7 +99,7 @@ def simulated(options):
     from picker_dynamics.estimation.rehearsal import WeighingBench
 
     name, grams = options.arm, options.grams
-    refuse_if(name not in ("", arms.DEFAULT), f"the droop of the {name} tells nothing: its joints are no servos", "arm", name)
+    refuse_if(name not in ("", arms.DEFAULT), f"the droop of the {name} cannot weigh: its joints are not servos", "arm", name)
     wrong = f"the simulated tool holds {grams:g} g, must be 1 to {options.heaviest:g} g (--heaviest): are these kilograms?"
     refuse_if(not 1.0 <= grams <= options.heaviest, wrong, "grams", grams, options.heaviest)
     overlay = options.servo_overlay or servo_arm.overlay_of(servo_arm.read_arm(options.urdf), options.servos, "ideal")
@@ -172,4 +174,4 @@ def _answer(question: str) -> str:
     try:
         return input()
     except EOFError as error:
-        raise InputError("nobody answers: not weighed", "input") from error
+        raise InputError("not weighed: no answer", "input") from error

@@ -62,7 +62,7 @@ class SupplyFollower:
         self._wanted, self._known = 1.0, False
 
     def measure(self, supply_mv: int, motor: ArrayLike, dt_s: float) -> float:
-        """Be told what the board measures [mV], 0: nothing, while the motors give ``motor`` (n,) [N·m]; returns ``source``."""
+        """Update with the measured voltage [mV], 0: none, while the motors give ``motor`` (n,) [N·m]; returns ``source``."""
         if self._nominal_v is None:
             return self.source
         volt, (lower, upper) = 1e-3 * supply_mv, (self._nominal_v * bound for bound in PLAUSIBLE)

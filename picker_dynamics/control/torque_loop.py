@@ -193,7 +193,7 @@ class TorqueLoop:
         """Carry another payload, from ``time_s`` on.
 
         Raises:
-            InputError: it can be none.
+            InputError: an invalid payload.
         """
         self._law.model = self._bare.with_payload(mass, com) if mass else self._bare
         self._payload.advance(self._since(time_s))

@@ -36,7 +36,7 @@ from .laws import Law
 SUPPLY_PERIOD_S = 1.0
 """How often the plan takes over what the supply gives [s]."""
 
-UNCONFIRMED = "the board does not say what becomes of set-points: is its cable in?"
+UNCONFIRMED = "the board does not confirm set-points: is its cable connected?"
 
 FRESH_S = 1.0
 """How old a state may be that says where an arm is that is not driven [s]."""
@@ -74,7 +74,7 @@ class Controller:
         execution: makes references of what is asked.
         model_of: the arm with a payload (mass [kg], com (3,) [m]), as plans take it.
         clock: that of the hardware.
-        resting: poses (n,) at one of which the arm is expected where nobody knows where it is [rad or m].
+        resting: poses (n,) one of which is assumed if the arm's pose is unknown [rad or m].
 
     Attributes:
         payload: that plans bear and the modelled state carries.
@@ -136,7 +136,7 @@ class Controller:
             tick = self.execution.tick(now_s, lambda: state, self.watched)
         if tick.hits is not None and self.active:  # the outputs drop what they have been sent, and brake harder than a plan may
             self.hardware.session.stop()
-            self.hardware.session.problem = f"stopped: {tick.hits}; reset, then enable, to go on"
+            self.hardware.session.problem = f"stopped: {tick.hits}; reset, then enable, to continue"
         if self.problem or not self.active or (tick.reference is None and not self.hardware.takes_efforts):
             return Cycle(now_s, state, tick)
         try:

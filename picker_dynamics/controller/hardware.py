@@ -49,10 +49,10 @@ class Hardware(Protocol):
 
     @property
     def source(self) -> float:
-        """Share of its nominal voltage that the servos' supply gives without load; 1 where nobody measures it."""
+        """Share of its nominal voltage that the servos' supply gives without load; 1 if it is not measured."""
 
     def read(self, now_s: float) -> ArmState | None:
-        """Take what it says; the arm's state, None where nobody knows it."""
+        """Read the hardware; returns the arm's state, None if it is unknown."""
 
     def write(self, command: Command, now_s: float) -> bool:
         """Send a command; whether it was sent.  Raises a PickerError where it cannot be."""

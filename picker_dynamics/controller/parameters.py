@@ -32,7 +32,7 @@ CONTROL = at_start("control", "servo", "what moves the joints: servo (urdf, serv
 
 SERVO_ARM = (
     at_start("urdf", "", "URDF file of the arm; empty: the picker's"),
-    at_start("servos", "", "servo map file; empty: that of a shipped arm, or servos that fit another one"),
+    at_start("servos", "", "servo map file; empty: the shipped one, or assumed servos for other arms"),
     at_start(
         "servo_overlay",
         "",
@@ -43,7 +43,7 @@ SERVO_ARM = (
 TORQUE_ARM = (
     at_start("arm", "rrp", "name of a torque-controlled arm in config/arms.yaml"),
     at_start("urdf", "", "URDF file of the arm; empty: that of the named one"),
-    at_start("arms", "", "file like config/arms.yaml that has the arm, by the name in urdf where that is given"),
+    at_start("arms", "", "file like config/arms.yaml with an entry for the arm (by the name in urdf, if given)"),
 )
 
 
@@ -65,18 +65,18 @@ def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Toler
             50.0 if bus else 10.0,
             SERVO_RATE_HZ if servos else 500.0,
         ),
-        at_start("lead_s", 0.0 if bus else 0.06, "how long before it holds a reference is sent [s]", 0.0, 0.5),
+        at_start("lead_s", 0.0 if bus else 0.06, "time from sending a reference until it holds [s]", 0.0, 0.5),
         at_start(
             "max_deceleration",
             4.0,
-            "with which a cancelled motion stops, and which a change of speed_scaling may add [rad/s^2]",
+            "largest deceleration of cancelled motions, and of changes of speed_scaling [rad/s^2]",
             0.5,
             50.0,
         ),
         at_start(
             "action_monitor_rate",
             20.0,
-            "rate of action feedback and controller_state, and at which goal tolerances are looked at [Hz]",
+            "rate of action feedback, controller_state and checks of goal tolerances [Hz]",
             1.0,
             100.0,
         ),
@@ -84,8 +84,8 @@ def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Toler
         Setting(
             "floor_z",
             floor_z,
-            "height in base_link below which no motion takes the tool or a joint; -inf: no floor, "
-            f"the default of arms that do not stand on it; else {-FLOOR_M:g} to {FLOOR_M:g} [m]",
+            "lowest height of tool and joints in base_link; -inf: no floor (default of arms that do not stand on it), "
+            f"else {-FLOOR_M:g} to {FLOOR_M:g} [m]",
             -FLOOR_M,
             FLOOR_M,
             endless=True,
@@ -93,7 +93,7 @@ def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Toler
         Setting(
             "collision.margin",
             MARGIN_M,
-            "distance that is kept where collision is enabled, beside what the tip is uncertain by [m]",
+            "distance kept by collision checks, in addition to the tip's uncertainty [m]",
             0.0,
             LARGEST_MARGIN_M,
         ),
@@ -101,12 +101,12 @@ def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Toler
         Setting(
             "approach",
             "auto",
-            "auto: where the side of the gears' friction leaves the tip uncertain, a motion ends by lowering the arm to its "
-            "goal, at most 0.4 s longer; off: it never does",
+            "auto: where the backlash side is unknown, a motion ends by lowering the arm to its goal, at most 0.4 s longer; "
+            "off: never",
             choices=("auto", "off"),
         ),
-        Setting("speed_scaling", 1.0, "share of their speed with which goals are executed; 0 pauses", 0.0, 1.0),
-        Setting("allow_partial_joints_goal", False, "take goals that name only some joints; the others hold"),
+        Setting("speed_scaling", 1.0, "speed factor of goals; 0 pauses", 0.0, 1.0),
+        Setting("allow_partial_joints_goal", False, "accept goals that name only some joints; the others hold"),
         Setting(
             "constraints.goal_time",
             3.0,
@@ -136,7 +136,7 @@ def controller(arm: ArmDescription, servos: bool, floor_z: float, shipped: Toler
             "hold motions clear of the arm itself, of the floor (by its shapes, not by the tool and the joints alone) and of the "
             "scene; needs coal, some 30 MB",
         ),
-        at_start("collision.scene", "", "file like config/scene.yaml: what stands about the arm; enables collision"),
+        at_start("collision.scene", "", "scene file like config/scene.yaml; enables collision"),
     )
 
 
@@ -147,24 +147,28 @@ def gripper_joint(name: str) -> Setting:
 def gripper(fits: GripperSettings) -> tuple[Setting, ...]:
     """Settings of the gripper's joint, as ``fits`` has them by default."""
     return (
-        at_start("gripper.max_velocity", fits.max_velocity, "where a command names none [rad/s or m/s]", 0.001, 50.0),
-        at_start("gripper.goal_tolerance", fits.goal_tolerance, "within which it has reached its goal [rad or m]", 0.0, 1.0),
+        at_start("gripper.max_velocity", fits.max_velocity, "speed of commands that name none [rad/s or m/s]", 0.001, 50.0),
+        at_start("gripper.goal_tolerance", fits.goal_tolerance, "goal tolerance [rad or m]", 0.0, 1.0),
         at_start(
             "gripper.stall_velocity_threshold",
             fits.stall_velocity_threshold,
-            "slower than this it stands [rad/s or m/s]",
+            "speed below which it is at rest [rad/s or m/s]",
             0.0,
             10.0,
         ),
         at_start(
-            "gripper.stall_timeout", fits.stall_timeout, "standing so long away from its goal it has stalled [s]", 0.0, 60.0
+            "gripper.stall_timeout",
+            fits.stall_timeout,
+            "time at rest away from its goal after which it has stalled [s]",
+            0.0,
+            60.0,
         ),
-        at_start("gripper.allow_stalling", False, "stalled, it has gripped something: a success"),
+        at_start("gripper.allow_stalling", False, "whether a stall, with something gripped, is a success"),
     )
 
 
 PAYLOAD = (
-    Setting("payload.mass", 0.0, "mass at the tool, beside what the URDF has there [kg]", 0.0, 5.0),
+    Setting("payload.mass", 0.0, "payload at the tool, in addition to the URDF's masses [kg]", 0.0, 5.0),
     Setting("payload.com", [0.0, 0.0, 0.0], "centre of mass of the payload in the tool frame [m]"),
     at_start("payload.transition_s", 0.5, "shortest duration of a change of payload [s]", 0.1, 10.0),
 )
@@ -176,7 +180,7 @@ SERVO_DYNAMICS = (
 
 
 def bandwidth(default: float) -> Setting:
-    return at_start("bandwidth", default, "of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", 0.1, 500.0)
+    return at_start("bandwidth", default, "bandwidth of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", 0.1, 500.0)
 
 
 SERVO_BOARD = (
@@ -192,12 +196,10 @@ SERVO_BOARD = (
         False,
         "the arm stands at its rest pose: outputs that are off may be switched on without asking (simulation only)",
     ),
-    at_start("state_source", "modelled", "where joint_states come from: modelled (servos tell nothing)", choices=("modelled",)),
+    at_start("state_source", "modelled", "source of joint_states: modelled (servos give no feedback)", choices=("modelled",)),
     at_start("ambient_c", 25.0, "temperature around the servos [deg C]", -20.0, 60.0),
     Setting("temperature_limit_c", 75.0, "temperature that no servo should reach (estimated) [deg C]", 30.0, 150.0),
-    Setting(
-        "on_overheat", "warn", "what happens at that limit: warn, or stop (which latches, and holds)", choices=("warn", "stop")
-    ),
+    Setting("on_overheat", "warn", "action at that limit: warn, or stop (latches and holds)", choices=("warn", "stop")),
 )
 
 SERVO_BUS = tuple(
@@ -210,7 +212,7 @@ SIMULATED_TORQUE_ARM = (
     at_start("measure_rate_hz", 250.0, "rate of joint_states [Hz]", 50.0, 500.0),
     at_start("plant_error", 0.0, "bound of the relative errors of the simulated arm's masses", 0.0, 0.5),
     at_start("seed", 0, "of those errors", 0, 2**31 - 1),
-    Setting("attached_kg", 0.0, "load hung on the simulated tool, of which the controller is not told [kg]", 0.0, 5.0),
+    Setting("attached_kg", 0.0, "load on the simulated tool, unknown to the controller [kg]", 0.0, 5.0),
 )
 
 

@@ -210,7 +210,7 @@ class DroopScale:
             found, misfit, apart = self.estimate(pairs, mass)
             mass = min(max(found.value, 0.0), HEAVIEST_KG - STEP_KG)
         said = f"the readings say {1e3 * found.value:.1f} ± {1e3 * found.sd:.1f} g"
-        refuse_if(found.sd > self.blind_kg, f"{said}, which says nothing: stretch the arm further out", "pose", found.sd)
+        refuse_if(found.sd > self.blind_kg, f"{said}, too uncertain: stretch the arm further out", "pose", found.sd)
         worst, count = int(np.abs(apart).argmax()), len(apart)
         others = float(np.sqrt(max(0.0, (count - 1) * misfit**2 - apart[worst] ** 2) / max(1, count - 2)))  # their misfit alone
         pose = f"pose {worst % len(poses[0]) + 1}"
@@ -325,7 +325,7 @@ def plan(scale: DroopScale, validator: MotionValidator, sensor: Inclinometer, ne
     few = range(2, len(where), 2) if not count else ()
     count = next((number for number in few if half_width(number) <= WITHIN_KG), len(where))
     half, blind = half_width(count), NORMAL_95 * scale.blind_kg
-    stiff = f"{count} poses tell the mass to ± {1e3 * half:.1f} g (95 %), which says nothing: such stiff servos hardly sag by"
+    stiff = f"{count} poses tell the mass to ± {1e3 * half:.1f} g (95 %), too uncertain: such stiff servos hardly sag by"
     more = "more --visits, or a heavier payload (--heaviest)"
     refuse_if(half > blind, f"{stiff} {1e3 * heaviest:g} g; {more}", "payload", half, blind)
     return Plan(visits(where[:count], sensor), half, borne_kg)

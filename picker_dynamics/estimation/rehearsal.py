@@ -45,7 +45,7 @@ HAND_S, HANDS_OFF = 1.0, tuple(np.arange(11) / 10.0)
 
 
 def hidden_servos(servos: ServoMap, rng: np.random.Generator, horn_error: float = 1.0) -> ServoMap:
-    """The servo map as it truly is: each horn mounted askew, each servo turning a little more or less per microsecond.
+    """The servo map as it truly is: each horn a few degrees off, each servo turning a little more or less per microsecond.
 
     Args:
         horn_error: size of both, as a share of what is usual; 0: the horns are as the map says.

@@ -19,7 +19,7 @@ from picker_dynamics.robot.arms import Arm
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, DynamicsModel, tip_speeds
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.robot.units import degrees_hint, told
+from picker_dynamics.robot.units import degrees_hint, figure, told
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 FULL = 0.995
@@ -106,11 +106,12 @@ class TorqueLimits:
         model = self.servo_map.model
         return model.gap + model.motor_for(self.hold, 1.0) / model.stiffness
 
-    def text(self, share: Array, joint: int, supply: float = 1.0) -> str:
-        """An allowance in words."""
+    def text(self, share: Array, joint: int, supply: float = 1.0, beside: float | None = None) -> str:
+        """An allowance in words, so that it can be told from the torque ``beside`` it."""
         unit = "stall" if self.servo_map is not None else self.units[joint]
         low = f", its supply at {100.0 * supply:.0f} %" if supply < FULL else ""
-        return f"allowed {self.most(share * supply)[joint]:.2f} ({share[joint]:.2f} of {self.full[joint]:.2f} {unit}{low})"
+        most = figure(self.most(share * supply)[joint], beside)
+        return f"allowed {most} ({share[joint]:.2f} of {self.full[joint]:.2f} {unit}{low})"
 
 
 MIN_SAMPLES, MAX_SAMPLES = 100, 60_000
@@ -326,7 +327,7 @@ def tip_speed(motion: SampledMotion, limit: float) -> Usage:
     """Largest speed of the tool [m/s]: people work beside this arm."""
 
     def text(k: int, _j: int, value: float, limit: float) -> str:
-        return f"tip would move at {value:.2f} m/s{motion.when(k)}, allowed {limit:.2f} m/s"
+        return f"tip would move at {figure(value, limit)} m/s{motion.when(k)}, allowed {figure(limit, value)} m/s"
 
     return _worst(motion, ("tip",), motion.tip_speed[:, None], np.array([limit]), text, by_speed=True, slack=1e-6)
 
@@ -335,9 +336,9 @@ def _torque(motion: SampledMotion, limits: TorqueLimits, torque: Array, share: A
     """Usage of a share of the torque that joints can give, by ``torque`` (k s, n)."""
     words = fields.pop("words", lambda row: f"needs {{}}{motion.when(row)}")
 
-    def text(row: int, j: int, value: float, _limit: float) -> str:
-        needs = words(row).format(f"{abs(value):.2f} {limits.units[j]}")
-        return f"{limits.joint_names[j]} {needs}, {limits.text(share, j, supply)}"
+    def text(row: int, j: int, value: float, limit: float) -> str:
+        needs = words(row).format(f"{figure(abs(value), limit)} {limits.units[j]}")
+        return f"{limits.joint_names[j]} {needs}, {limits.text(share, j, supply, abs(value))}"
 
     return _worst(motion, limits.joint_names, np.abs(torque), limits.most(share * supply), text, error=InfeasibleError, **fields)
 
@@ -364,8 +365,8 @@ def motor_speed(motion: SampledMotion, limits: TorqueLimits, servos: ServoMap) -
     def text(k: int, j: int, value: float, limit: float) -> str:
         speed, unit = told(float(abs(motion.v[k, j])), servos.position_units[j]), limits.units[j]
         return (
-            f"{servos.joint_names[j]} is too fast: {speed}/s{motion.when(k)} needs {abs(value):.2f} {unit} of its motor, "
-            f"stall is {limit:.2f}"
+            f"{servos.joint_names[j]} is too fast: {speed}/s{motion.when(k)} needs {figure(abs(value), limit)} {unit} of its "
+            f"motor, stall is {figure(limit, abs(value))}"
         )
 
     demand = np.abs(servos.model.spring_demand(motion.v, motion.torque))

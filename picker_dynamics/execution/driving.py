@@ -79,7 +79,7 @@ class Drivers:
         self._newest, self._heard_s = driver, now_s
         if not had:
             self._complaints.forget(driver)
-            execution.tell(EventKind.ACCEPTED, f"{holder} has the arm", identifier=driver)
+            execution.tell(EventKind.ACCEPTED, f"{holder} has control", identifier=driver)
         return None
 
     def of_goal(self, identifier: str, now_s: float) -> str:
@@ -158,7 +158,7 @@ class Jogging:
             if self._chain is None:
                 raise InputError("no joint moves this arm's tip: jog its joints", subject="twist")
             if link not in arm.links:
-                raise InputError(f"frame {frame!r} is no link of {arm.name}; the base is {arm.root}", subject="frame_id")
+                raise InputError(f"frame {frame!r} is not a link of {arm.name}; the base is {arm.root}", subject="frame_id")
             q = self._execution.pose(now_s) if self._target is None else self._target
             rotation, d = link_poses(arm, q)[link].rotation, self._chain.direction(q)
             v, w = rotation @ v, rotation @ w
@@ -214,7 +214,7 @@ class Jogging:
         if (why := execution.stream(arm.joint_names, self._target, now_s, sender=self._name, begins=begins)) is not None:
             self._target, self._refused = None, True
             kind, driver = (EventKind.PROBLEM, "") if self._name == NAME else (EventKind.REFUSED, self._name)
-            execution.tell(kind, f"{why}: let go of what is held, to jog again", identifier=driver)
+            execution.tell(kind, f"{why}: release the key, then jog again", identifier=driver)
 
     def refuse(self, error: PickerError, now_s: float) -> None:
         """Say once in a while what is wrong with messages."""
@@ -228,7 +228,7 @@ class Jogging:
         fresh, name = now_s - self._heard_s < SILENCE_S, driver or NAME
         counts_on = number is None or self._number is None or self._number < number <= self._number + LEAP
         if fresh and not (counts_on and name == self._name):
-            raise InputError("another sender jogs the arm: this one is refused until that ends", subject="sender")
+            raise InputError("another client jogs the arm: refused until it ends", subject="sender")
         self._heard_s, self._number, self._name, self._twist, self._joints = now_s, number, name, twist, joints
         self._pose, self._share = None, 1.0
 

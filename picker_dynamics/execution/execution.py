@@ -173,7 +173,7 @@ class Execution:
     def _next_s(self, now_s: float) -> float:
         """Time for which the next reference is sent [s]: after a stall no further ahead of the one that holds now.
 
-        Where references wait for a late tick, it is the last one's until there is another: nobody knows how late that comes.
+        Where references wait for a late tick, it is the last one's until there is another, however late.
         """
         return now_s - self.sent.delay_s + self.timing.lead_s if self._due_s is None else self._due_s
 
@@ -317,7 +317,7 @@ class Execution:
         if why:
             self.tell(EventKind.PROBLEM, why)
         elif self.active:
-            self.tell(EventKind.REMARK, "goals are taken again")
+            self.tell(EventKind.REMARK, "goals are accepted again")
 
     def close(self) -> tuple[Event, ...]:
         """Close the execution: goals under way are aborted; the events that are still to be told."""
@@ -357,13 +357,13 @@ class Execution:
         return Tick(reference, self.take_events(), error, *progress, hits)
 
     def _end_lapsed(self, now_s: float) -> None:
-        """Who was silent for too long has lost the arm; it comes to rest where that is a driver."""
+        """Expire leases without heartbeat; the arm comes to rest if a driver held it."""
         for lost in self.lease.lapsed(now_s):
             if lost.kind is Kind.DRIVER:
                 self._stream.reset()
                 self.lease.end_all()
                 self._goals.cancel(self._next_s(now_s))
-                self.tell(EventKind.NOTICE, f"{lost} has said nothing for too long: stopped")
+                self.tell(EventKind.NOTICE, f"{lost} is silent for too long: stopped")
 
     def _send_next(self, time_s: float) -> Reference | None:
         """Send the reference for ``time_s``, if the guard lets it pass; else the next point of a stop from the last one."""

@@ -110,12 +110,12 @@ class GoalManager:
     def submit(self, request: GoalRequest) -> None:
         """Take a goal; it is looked at soon (``look``), unless a newer one comes first."""
         if request.if_free and any(self._waiting.values()):
-            why = "another goal is looked at: this one is refused, as it asks for an arm that is free"
+            why = "another goal is being planned, and this one needs a free arm"
             self.refuse(request, HeldError(why, subject="goal", left_s=0.0))
             return
         waiting = self._waiting.setdefault(request.track, [])
         if waiting and waiting[-1].work is None:
-            error = PickerError("overtaken by a newer goal before it was looked at")
+            error = PickerError("replaced by a newer goal before it was planned")
             self.refuse(waiting.pop().request, error, EventKind.OVERTAKEN)
         waiting.append(_Waiting(request))
 
@@ -167,7 +167,7 @@ class GoalManager:
                     return generator.begin(plan, self._time_s)
                 yield
             took_s = self._time_s - asked_s
-        raise PickerError("the motion under way or the limits changed both times that the goal was planned")
+        raise PickerError("motion or limits changed twice while the goal was planned")
 
     def _lease(self, request: GoalRequest, goal: ParsedGoal) -> Generator[None, None, None]:
         """Require the lease; somebody else's that is about to lapse is waited for."""
@@ -266,8 +266,8 @@ class GoalManager:
         The answers of those that are being executed follow when the arm stands.
         """
         for withdrawn in self._withdraw(request):
-            self.tell(EventKind.CANCELLED, "cancelled before it was looked at", identifier=withdrawn.identifier)
-            withdrawn.answer(Verdict.canceled("cancelled before it was looked at"))
+            self.tell(EventKind.CANCELLED, "cancelled before it was planned", identifier=withdrawn.identifier)
+            withdrawn.answer(Verdict.canceled("cancelled before it was planned"))
         chosen = [entry for entry in self._executing if request in (None, entry.request)]
         for entry in chosen:
             entry.tracker.cancelling = True

@@ -313,7 +313,7 @@ class GoalTracker(Tracker):
         on_the_way = bool(self.tolerances.path.any())
         seen_s = self._state_s if ended is None or on_the_way else max(self._state_s, ended.time_s)
         if (ended is not None or on_the_way) and now_s - seen_s > STATELESS_S:
-            return self._violated(f"no joint_states for {now_s - self._state_s:.1f} s: nobody knows whether the arm is there")
+            return self._violated(f"no joint_states for {now_s - self._state_s:.1f} s: cannot confirm arrival")
         if error is None or error.actual.time_s < (self.start_s if ended is None else ended.time_s):
             return None  # nobody knows yet
         if ended is None:
@@ -335,7 +335,7 @@ class GoalTracker(Tracker):
                 return Verdict.canceled("cancelled: decelerated, and holding")
         if late_s <= max(self.tolerances.goal_time, STATELESS_S):
             return None
-        return Verdict.canceled(f"cancelled: nobody has seen the arm stand, {late_s:.1f} s after its reference came to rest")
+        return Verdict.canceled(f"cancelled: the arm was not seen at rest, {late_s:.1f} s after its reference came to rest")
 
     def _away(self, excess: str, actual: ArmState, late_s: float) -> Verdict | None:
         """Verdict on an arm that is not where its reference has ended, ``late_s`` [s] ago."""

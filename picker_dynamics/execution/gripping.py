@@ -36,7 +36,7 @@ class GripperSettings:
 
     Attributes:
         joint: of the gripper.
-        max_velocity: where a command names none [rad/s or m/s].
+        max_velocity: speed of commands that name none [rad/s or m/s].
         goal_tolerance: [rad or m].
         stall_velocity_threshold, stall_timeout: slower than this for so long, away from its goal: stalled [rad/s or m/s, s].
         allow_stalling: then it has gripped something, which is a success.
@@ -87,7 +87,7 @@ def goal_of(command: GripperCommand, settings: GripperSettings, arm: ArmDescript
         raise LimitError(text, joint, target, upper if target > upper else lower)
     velocity = _one("velocity", command.velocity or [0.0], joint) or settings.max_velocity
     effort, most = _one("effort", command.effort or [0.0], joint), settings.torque or np.inf
-    text = f"{joint} presses with up to {most:.4g} N·m (servo map): no more than {effort:.4g} N·m cannot be kept"
+    text = f"{joint} presses with up to {most:.4g} N·m (servo map): a limit of {effort:.4g} N·m cannot be kept"
     refuse_if(0.0 < effort < most, text, joint, effort, settings.torque)
     duration = max(PEAK_SPEED * abs(target - now) / velocity, SHORTEST_S)
     return Goal([joint], [duration], [[target]], [[0.0]], [[0.0]], partial=True, track=TRACK)

@@ -15,7 +15,7 @@ from picker_dynamics.errors import LimitError
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array, tip_speeds
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.robot.units import told
+from picker_dynamics.robot.units import figure, told
 
 from .checks import SAMPLE_TOLERANCE, speed_limit
 from .motion import Reference
@@ -172,9 +172,11 @@ class ReferenceGuard:
             use = np.abs(tau) / allowed
             j = int(use.argmax())
             if not use[j] <= 1.0:
-                need = float(abs(tau[j]))
-                text = f"would need {need:.2f} {limits.units[j]}{how}, {limits.text(limits.peak_share, j)}"
-                return self._said(text, j, need, float(limits.peak[j]))
+                need, limit = float(abs(tau[j])), float(limits.peak[j])
+                text = (
+                    f"would need {figure(need, limit)} {limits.units[j]}{how}, {limits.text(limits.peak_share, j, beside=need)}"
+                )
+                return self._said(text, j, need, limit)
         tip = model.forward_kinematics(q)
         before = self._tip if self._tip is not None else model.forward_kinematics(last.q)
         allowed_speed = validator.tip_speed * max(excess.tip, 1.0) * (1.0 + RATE_TOLERANCE)

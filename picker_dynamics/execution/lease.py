@@ -1,9 +1,9 @@
 """Lease on an arm: who moves it, until when, and who may take it from whom.
 
-Goals, streams and drivers ask here, whatever way they come in, and whoever reads set-points asks here whose they are.
+Goals, streams and drivers need it, by whichever interface they come; readers of set-points look up their holder here.
 
 =============================  ==============  =============  =============  ================
-asks \\ has it                 goal, its track goal, another  stream         driver
+asks \\ holds it               goal, its track goal, another  stream         driver
 =============================  ==============  =============  =============  ================
 goal of the arm                takes it        takes it       refused        refused
 goal of a side track (gripper) takes it        refused        refused        refused
@@ -11,11 +11,11 @@ stream                         refused         refused        refused        ref
 driver                         refused         refused        refused        refused
 =============================  ==============  =============  =============  ================
 
-A goal that asks for a free arm (``Holder.if_free``) takes it from nobody: of two scripts that ask at once the first has it.
-A stream and a driver refuse nobody of their own name: a driver sends goals and streams of its own.
-Goals that move different joints, on different tracks, have the arm side by side.
-A goal has it until it is answered or cancelled; a stream and a driver until they have been silent for a while.
-Stopping needs no lease: it is everybody's, and takes the arm from whoever has it, so who wants it stops it first.
+A goal that asks for a free arm (``Holder.if_free``) never replaces another: of two scripts that ask at once the first gets it.
+A stream and a driver do not refuse requests of their own name: a driver sends goals and streams of its own.
+Goals that move different joints, on different tracks, hold leases side by side.
+A goal holds it until it is answered or cancelled; a stream and a driver until a time of silence.
+Anyone may stop; a stop revokes all leases.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ IF_FREE = "if_free_"
 """With which the name of a goal begins that takes the arm from no other goal; read where its message is taken."""
 
 PAUSE_S = 2.0
-"""After a stop of a stream or driver none of these has the arm for this long [s]: time for somebody's goal."""
+"""After a stop of a stream or driver no stream or driver gets the lease for this long [s]: time to send a goal."""
 
 LEAP = 400
 """Largest step in the numbers of one sender's samples: who stood still for the time of a lease has missed so many at 800 Hz."""
@@ -157,7 +157,7 @@ class Lease:
             )
         if asker.kind is not Kind.GOAL and now_s < self._paused_s:
             left_s = self._paused_s - now_s
-            raise HeldError(f"the arm was stopped: a {asker} may have it in {left_s:.2f} s", subject="stop", left_s=left_s)
+            raise HeldError(f"the arm was stopped: a {asker} may move it in {left_s:.2f} s", subject="stop", left_s=left_s)
 
     def has(self, holder: Holder, now_s: float) -> bool:
         """Whether a holder has joints, and was not silent for too long."""

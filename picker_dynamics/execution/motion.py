@@ -1,4 +1,4 @@
-"""Motions that goals become, and the active plan of an arm: what its reference is from now on if nothing is asked any more.
+"""Motions that goals become, and the active plan of an arm: its reference from now on.
 
 One trajectory of all joints, the scaling of its time, and the motions of goals that are under way in it.  Goals of different
 tracks (arm, gripper) share it, as they were checked together: at less than full speed all of them are slowed alike.  A goal stops

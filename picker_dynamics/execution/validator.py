@@ -21,7 +21,7 @@ from picker_dynamics.errors import InfeasibleError, InputError, JointNamesError,
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import GRAVITY, Array, DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
-from picker_dynamics.robot.units import told
+from picker_dynamics.robot.units import figure, told
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from . import checks
@@ -297,8 +297,8 @@ def require_graspable(mass: float, com: Sequence[float], limits: TorqueLimits) -
     name, torque, most = limits.joint_names[j], mass * GRAVITY * away, float(hold[j])
     if most > 0.0 and torque > most:
         raise InfeasibleError(
-            f"payload of {mass:g} kg, {away:.2f} m from the tool (payload.com): it turns the tool with up to {torque:.2f} N·m, "
-            f"more than any joint holds, {name} {limits.text(limits.held_share, j)}",
+            f"payload of {mass:g} kg, {away:.2f} m from the tool (payload.com): it turns the tool with up to "
+            f"{figure(torque, most)} N·m, more than any joint holds, {name} {limits.text(limits.held_share, j, beside=torque)}",
             subject=name,
             value=torque,
             limit=most,

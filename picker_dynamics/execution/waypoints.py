@@ -98,7 +98,7 @@ def motion_through(
     """The motion from rest at ``start`` (n,) [rad or m] through waypoints, as fast as the validator lets it.
 
     Raises:
-        InputError: waypoints that can be none, or blends that are longer than their legs.
+        InputError: invalid waypoints, or blends that are longer than their legs.
         UnreachableError, SingularityError: a place where the tool cannot be led; LimitError, InfeasibleError: what the arm may
             not do.
     """

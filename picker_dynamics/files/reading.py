@@ -45,7 +45,7 @@ def opened(path: str | Path, what: str, error: Error = InputError, pipes: bool =
     try:
         mode = os.stat(path).st_mode
         if not (stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode))):
-            raise error(f"cannot read {what} {path}: it is no regular file", value=str(path))
+            raise error(f"cannot read {what} {path}: not a regular file", value=str(path))
         with open(path, "rb") as file:
             yield file
     except (OSError, ValueError) as failure:
@@ -60,4 +60,4 @@ def read_text(path: str | Path, what: str, most: int, error: Error = InputError,
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as failure:
-        raise error(f"cannot read {what} {path}: no text in UTF-8 at byte {failure.start}", value=failure.start) from failure
+        raise error(f"cannot read {what} {path}: not UTF-8 text at byte {failure.start}", value=failure.start) from failure

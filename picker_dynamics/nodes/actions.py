@@ -201,7 +201,7 @@ class GripperAction(Action):
         return ParallelGripperCommand.Result(state=self._state(), reached_goal=reached, stalled=verdict.stalled)
 
     def _state(self) -> JointState:
-        """State of the gripper; empty while nobody knows where it is."""
+        """State of the gripper; empty while its position is unknown."""
         joint, state = self._settings.joint, self.shell.running.controller.state
         if state is None:
             return JointState(name=[joint])

@@ -110,7 +110,7 @@ class PickTopics:
         frame, at = shown(header.frame_id, NAME_MAX).removeprefix(self._prefix), np.array([place.x, place.y, place.z])
         target = Target(kind, Sighting(frame, seconds(header.stamp), at, FIXED if rotation is None else rotation))
         if rotation is None:
-            self.say(target, REFUSED, f"{kind} refused: its orientation is no unit quaternion")
+            self.say(target, REFUSED, f"{kind} refused: its orientation is not a unit quaternion")
         elif self._served is not None or self._target is not None:
             self.say(target, REFUSED, f"{kind} refused: the arm is busy with another target")
         else:
@@ -151,9 +151,7 @@ class PickTopics:
     def _look_up(self, frame: str, time_s: float) -> Pose:
         """The frame's pose by tf2; raises an InputError where that is not installed, or does not know it."""
         if self._tf is None:
-            text = (
-                f"nobody knows the frame {frame!r}: tf2_ros is not installed here; give the target in {self.arm.root} or a link, "
-            )
+            text = f"unknown frame {frame!r}: tf2_ros is not installed here; give the target in {self.arm.root} or a link, "
             raise InputError(f"{text}or name the camera in --cameras FILE", "frame", frame)
         from tf2_ros import TransformException
 
@@ -165,7 +163,7 @@ class PickTopics:
             raise InputError(f"tf2 has no transform from {frame!r} to {root}: {error}", "frame", frame) from error
         origin, rotation = transform.translation, rotation_of(transform.rotation)
         if rotation is None:
-            raise InputError(f"tf2's transform from {frame!r} to {root} has no unit quaternion", "frame", frame)
+            raise InputError(f"the rotation of tf2's transform from {frame!r} to {root} is not a unit quaternion", "frame", frame)
         return Pose(rotation, np.array([origin.x, origin.y, origin.z]))
 
 

@@ -76,5 +76,5 @@ def _shape(name: str, marker: Marker) -> Geometry:
         raise ConfigurationError(f"{where}: scale is {x:g}, {y:g}, {z:g}: a {kind} must be round", name)
     rotation = rotation_of(marker.pose.orientation)
     if rotation is None:
-        raise ConfigurationError(f"{where}: its orientation is no unit quaternion", name)
+        raise ConfigurationError(f"{where}: its orientation is not a unit quaternion", name)
     return scene_shape(name, kind, list(dimensions), [place.x, place.y, place.z], rotation, where)

@@ -228,7 +228,7 @@ def _of_mcap(path: Path, damage: list[str]) -> Iterator[Read]:
         except UNREADABLE:
             damage.append("the file is damaged, or has no end: read up to there")
     if not found:
-        raise RecordingError(f"{path} is no MCAP recording, or an empty one", value=str(path))
+        raise RecordingError(f"{path} is not an MCAP recording, or is empty", value=str(path))
 
 
 def _of_bag(path: Path, damage: list[str]) -> Iterator[Read]:

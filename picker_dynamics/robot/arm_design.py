@@ -198,7 +198,7 @@ def written(name: str, design: Design) -> Written:
     holds, needs = float(usual["defaults"]["hold_share"]) * arm.effort, np.abs(holding_torque(arm, home))
     loads, weak = list[str](), list[str]()
     for part, most, most_held, need, unit in zip(parts, worst, holds, needs, arm.effort_units):
-        said = f"{part.name}: at most {most:.3g} {unit} of gravity; {part.servo.name} may hold {most_held:.3g}"
+        said = f"{part.name}: at most {most:.3g} {unit} of gravity; hold limit of {part.servo.name} {most_held:.3g}"
         refuse_if(
             need > most_held,
             f"joint {said}, half bent it needs {need:.3g}: the arm can be held in no pose above the table; "

@@ -6,8 +6,8 @@ loaded joint is lifted or lowered: the hysteresis of the play operator (M. Krasn
 
     s' = clip(s + (q' - q) / w, -1, 1)
 
-with w half the way on which a joint that turns back passes from one side to the other.  Where it stands after it was enabled
-nobody knows; so two are carried, from -1 and from +1, which are one as soon as the joint has moved by 2 w to either side.
+with w half the way on which a joint that turns back passes from one side to the other.  The side after enabling is
+unknown; so two are carried, from -1 and from +1, which are one as soon as the joint has moved by 2 w to either side.
 
 A joint that has come to rest needs no torque of that side any more: its friction holds it there.  In the middle of the band,
 s = 0, neither a berry that is put on nor a hand on the arm moves it, and its motor bears the load alone; so the sides of an arm
@@ -53,13 +53,13 @@ class FrictionSide:
         return between
 
     def start(self, side: ArrayLike | None = None) -> None:
-        """Start standing, on ``side`` (n,); None: nobody knows."""
+        """Start at rest, on ``side`` (n,); None: unknown."""
         self.last: Array | None = None
         self._stood_s = 0.0
         self.bounds: Array = np.array([np.full(self._n, -1.0), np.ones(self._n)] if side is None else [side, side], dtype=float)
 
     def advance(self, q: Array, dt: float = 0.0) -> None:
-        """Be told to go to ``q`` (n,) [rad], ``dt`` [s] after what was told before; with 0 an arm that stands keeps its side."""
+        """Advance the hysteresis to ``q`` (n,) [rad], ``dt`` [s] after the pose before; with 0 a resting arm keeps its side."""
         last, self.last = self.last, q
         if last is None:
             return
@@ -73,7 +73,7 @@ class FrictionSide:
             self.bounds = self.bounds * math.exp(-dt / LETTING_GO_S)
 
     def follow(self, path: Array) -> None:
-        """Be told to go along ``path`` (s, n) [rad] without a stop: only where a joint turns back matters."""
+        """Advance the hysteresis along ``path`` (s, n) [rad] without a stop: only reversals of a joint matter."""
         ways = np.sign(np.diff(path, axis=0))
         latest = np.maximum.accumulate(np.where(ways != 0.0, np.arange(len(ways))[:, None], 0), axis=0)
         ways = np.take_along_axis(ways, latest, axis=0)

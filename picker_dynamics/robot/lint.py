@@ -176,7 +176,7 @@ def _of_shapes(description: ArmDescription, name: str) -> Iterator[Finding]:
     try:
         outside, place = drawn_outside(description, description.links[name])
     except DescriptionError as error:
-        yield Finding(name, "mesh", str(error.value), f"{str(error).partition(': ')[2]}: pictures and collisions lack it")
+        yield Finding(name, "mesh", str(error.value), f"{str(error).partition(': ')[2]}: missing in pictures and collisions")
         return
     if outside > DRAWN_M:
         value = "{:.3g} mm outside of its collision shapes, at ({:.3f}, {:.3f}, {:.3f}) m".format(1e3 * outside, *place)

@@ -46,7 +46,7 @@ _SIZES = {"box": 3, "cylinder": 2, "sphere": 1}
 
 
 def payload_radius(mass: float) -> float:
-    """Radius of the ball about the tool [m] that holds a berry of that mass [kg], whichever way it hangs: its diameter."""
+    """Radius of the ball about the tool [m] that holds a berry of that mass [kg] in any orientation: its diameter."""
     return 2.0 * float(np.cbrt(0.75 * mass / (math.pi * PAYLOAD_DENSITY)))
 
 

@@ -39,7 +39,7 @@ def serial_arm(description: ArmDescription) -> ArmDescription:
         where = f"after joint {joints[chain[-1]].name}" if chain else f"at {description.root}"
         raise DescriptionError(
             f"{description.source}: {description.name} has several arms: joints {first} and {second} both move "
-            f"{where}, and they are no fingers; give each arm a URDF of its own, or make one of them fixed",
+            f"{where}, and they are not fingers; give each arm a URDF of its own, or make one of them fixed",
             second,
             len(after),
             1,
@@ -51,7 +51,7 @@ def serial_arm(description: ArmDescription) -> ArmDescription:
     for joint, beneath in ((joints[i], carries[i]) for i in mimics):
         if joint.mimic not in followed or (palm & ~beneath).any():
             raise DescriptionError(
-                f"joint {joint.name} mimics {joint.mimic or 'a joint without name'}, and is no finger behind the last joint: "
+                f"joint {joint.name} mimics {joint.mimic or 'a joint without name'}, and is not a finger behind the last joint: "
                 "coupled joints of an arm cannot be driven one by one; make it fixed, or a joint of its own",
                 joint.name,
                 joint.mimic,

@@ -7,7 +7,7 @@ together pull a small supply down.  Per servo, with the share of its motor's sta
     T' = (T_ambient + r s^2 - T) / t_th                   temperature of the motor [deg C]: i^2 heats, the case cools
 
 with r the rise in the long run at stall and t_th the time constant, from the servo map, which says what of it is assumed.
-Estimates start at ambient temperature: what was before, nobody knows.
+Estimates start at ambient temperature: the time before is unknown.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ def servo_type(name: object, what: str = "type") -> ServoType:
     found = servo_types().get(name.upper()) if isinstance(name, str) else None
     if found is None:
         raise ConfigurationError(
-            f"{what} is {name!r}, must be one of {', '.join(servo_types())}; of another servo give its figures, as {FILE} does",
+            f"{what} is {name!r}, must be one of {', '.join(servo_types())}; for another servo give its figures as in {FILE}",
             what,
             str(name),
         )

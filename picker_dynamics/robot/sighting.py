@@ -71,7 +71,7 @@ class Sighting:
             look_up: pose in the arm's root of a frame that is not known here, at a time.
 
         Raises:
-            InputError: numbers that are none, too old, from the future, or where nobody knows the frame.
+            InputError: numbers that are none, too old, from the future, or where unknown frame.
         """
         place, age_s = as_vector("target", self.place, 3), now_s - self.stamp_s if self.stamp_s else 0.0
         refuse_if(age_s > MAX_AGE_S, f"the target is {age_s:.1f} s old, at most {MAX_AGE_S:g} s", "stamp", age_s, MAX_AGE_S)
@@ -96,7 +96,7 @@ class Sighting:
             return look_up(self.frame, self.stamp_s)
         q = pose_at(self.stamp_s)
         if q is None:
-            raise InputError(f"nobody told where {parent} was when the target was seen", parent, self.stamp_s)
+            raise InputError(f"the pose of {parent} at the time of the target is unknown", parent, self.stamp_s)
         link = link_poses(arm, q)[parent]
         return Pose(link.rotation @ hand_eye.rotation, link.apply(hand_eye.position))
 

@@ -17,9 +17,6 @@ ANGLE = {"deg": math.pi / 180.0, "°": math.pi / 180.0, "rad": 1.0}
 TIP_M = 10.0
 """No tip is farther away, on any axis [m]."""
 
-VISIBLE = 0.1
-"""What differs by less [deg or mm] is told with more digits."""
-
 
 def told_in(unit: str) -> tuple[float, str]:
     """Factor by which a position [rad or m] is multiplied to be told, and the unit that it is then in."""
@@ -34,9 +31,15 @@ def told(value: float, unit: str, beside: float | None = None) -> str:
         beside: what it is compared with; the difference can be seen.
     """
     factor, name = told_in(unit)
-    apart = math.inf if beside is None else factor * abs(value - beside)
-    digits = 1 + math.ceil(-math.log10(apart)) if 0.0 < apart < VISIBLE else 1
-    return f"{round(factor * value, digits) + 0.0:.{digits}f} {name}"
+    return f"{figure(factor * value, None if beside is None else factor * beside, 1)} {name}"
+
+
+def figure(value: float, beside: float | None = None, digits: int = 2) -> str:
+    """A value with ``digits`` decimals, or with as many as show that it differs from ``beside``."""
+    apart = math.inf if beside is None else abs(value - beside)
+    if 0.0 < apart < 10.0**-digits:
+        digits = 1 + math.ceil(-math.log10(apart))
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def quantity(what: str, text: str, units: Mapping[str, float], usual: str) -> float:
@@ -47,9 +50,9 @@ def quantity(what: str, text: str, units: Mapping[str, float], usual: str) -> fl
     """
     match = re.fullmatch(rf"\s*({NUMBER})\s*([^\s\d]*)\s*", text, re.IGNORECASE)
     if match is None:
-        raise InputError(f"{what}: {text.strip()!r} is no number; for example: 12.3 {usual}", what, text)
+        raise InputError(f"{what}: {text.strip()!r} is not a number; for example: 12.3 {usual}", what, text)
     unit = match[2].lower().rstrip(".") or usual
-    refuse_if(unit not in units, f"{what}: {match[2]!r} is none of {', '.join(units)}", what, text)
+    refuse_if(unit not in units, f"{what}: unit {match[2]!r}, must be one of {', '.join(units)}", what, text)
     return float(match[1].replace(",", ".")) * units[unit]
 
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import ConfigurationError, PickerError, refuse_if
 from picker_dynamics.execution.waypoints import Waypoint
-from picker_dynamics.robot import arms, description, servo_arm
+from picker_dynamics.robot import description, servo_arm
 from picker_dynamics.robot.assumed_servos import SIMULATED_SERVOS
 from picker_dynamics.robot.model import checked_number
 from picker_dynamics.robot.servo_map import ServoMap
@@ -53,7 +53,7 @@ def load(arm: str | Path = "") -> RigidBody:
     Raises:
         DescriptionError, ConfigurationError: it cannot be used.
     """
-    if not arm or str(arm) in arms.names():
+    if not arm or not (Path(arm).suffix or Path(arm).is_file()):
         known = equipment(arm)
         return RigidBody(known.description, known.known.armature)
     return RigidBody(description.load(arm))

@@ -70,7 +70,7 @@ class Plan:
     def __str__(self) -> str:
         said = "may be made" if self.refusal is None else f"refused: {self.refusal}"
         slowed = f", slowed {self.slowed:.2f} times to fit" if self.slowed > 1.0 else ""
-        rows = [f"{said}; {self.duration:.2f} s{slowed}", f"{'joint':<16} {'peak':>6} {'hold':>6} {'margin':>7}"]
+        rows = [f"{said}; {self.duration:.2f} s{slowed}", f"{'joint':<16} {'motion':>6} {'hold':>6} {'margin':>7}"]
         for name, margin in self.margins.items():
             rows.append(f"{name:<16} {self.peak_share[name]:>6.0%} {self.hold_share[name]:>6.0%} {margin:>7.0%}")
         return "\n".join(rows)

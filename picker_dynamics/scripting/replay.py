@@ -72,7 +72,11 @@ def _index(steps: tuple[Step, ...], first: int | str) -> int:
     names = [step.name for step in steps]
     if isinstance(first, str) and not first.isdecimal():
         count = names.count(first)
-        refuse_if(count != 1, f"{count} steps are called {first!r}; give a number, 1 to {len(steps)}", "from")
+        refuse_if(
+            count != 1,
+            f"{count or 'no'} step{'s are' if count else ''} named {first!r}; give a number, 1 to {len(steps)}",
+            "from",
+        )
         return names.index(first)
     number = int(first) if isinstance(first, int | str | np.integer) and not isinstance(first, bool) else 0
     refuse_if(not 1 <= number <= len(steps), f"there is no step {first}: 1 to {len(steps)}", "from", first, len(steps))

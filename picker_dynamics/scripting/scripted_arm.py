@@ -24,7 +24,7 @@ from picker_dynamics.errors import (
 )
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint
-from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number
+from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number, payload_values
 from picker_dynamics.session.session import GoalData, Row, Session
 from picker_dynamics.trajectory.trajectory import Trajectory
 
@@ -34,7 +34,7 @@ from .legs import STILL, Leg, Progress, Replay, refused, unheard
 from .pick import APPROACH_M, LIFT_M, MASS_KG, SETTLE_S
 from .plan import Plan, planned
 from .steps import Follow, Pause, Payload
-from .target import Asked, duration_s
+from .target import Asked, duration_s, not_degrees
 
 STEP_S = 0.01
 """How long it is waited at a time [s]."""
@@ -115,6 +115,9 @@ class Move:
             session.wait(self.over, "the cancelled motion does not end")
 
 
+SETTABLE = "only payload can be set; all else is an argument of Arm.simulated(), Arm.open(), plan() or move()"
+
+
 class ScriptedArm:
     """An arm as a script uses it: questions about it, and motions.
 
@@ -131,14 +134,29 @@ class ScriptedArm:
         known, session: as given.
     """
 
-    def __init__(self, known: Equipment, session: Session | None = None, pose: ArrayLike | None = None, drives: bool = False):
-        self.known, self.session, self._drives, self._closed = known, session, drives, False
+    _own = frozenset("_around _closed _drives _load _makes_motions _move _pose description known session".split())
+
+    def __init__(
+        self, known: Equipment | None = None, session: Session | None = None, pose: ArrayLike | None = None, drives: bool = False
+    ):
+        if not isinstance(known, Equipment):
+            name = "" if known is None else repr(known)
+            text = f"call Arm.simulated({name}), Arm.offline({name}), Arm.open(PORT) or Arm.connect() to get an arm"
+            raise InputError(text, "arm", known)
+        self.known, self.session, self._drives, self._closed, self._load = known, session, drives, False, 0.0
         self._pose = known.home if pose is None else as_vector("q", pose, known.description.n)
+        not_degrees(known.description, self._pose)
         self._move: Move | None = None
         self._streams = False
         self._makes_motions = threading.RLock()
         self._around: tuple[Any, Equipment] = None, known
         self.description = known.description
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute; one that arms do not have is an error."""
+        if name not in self._own and not hasattr(type(self), name):
+            raise AttributeError(f"an arm has no attribute {name!r}: {SETTABLE}")
+        super().__setattr__(name, value)
 
     def close(self) -> None:
         """Let the arm decelerate to a hold, as ``cancel``, and leave it so; nothing can be asked of it any more.
@@ -194,28 +212,32 @@ class ScriptedArm:
     def tip_at(self, q: ArrayLike) -> Array:
         """Tool position (..., 3) [m], base frame, at ``q`` (..., n) [rad or m]."""
         self._open()
-        return self.known.model().forward_kinematics(q)
+        return self.known.model().forward_kinematics(not_degrees(self.description, q))
 
     @property
     def payload(self) -> float:
         """Payload believed to be on the tool [kg]; set it when a load is taken or put down (a simulated tool then carries it).
 
         Raises:
-            InputError, InfeasibleError: a load that can be none, or that the arm cannot hold where it is.
+            InputError, InfeasibleError: an invalid load, or one that the arm cannot hold where it is.
         """
         self._open()
-        return 0.0 if self.session is None else self.session.payload()
+        return self._load if self.session is None else self.session.payload()
 
     @payload.setter
     def payload(self, mass: float) -> None:
-        self._moving().set("dynamics", {"payload.mass": checked_number("payload", mass, "kg")})
+        mass = checked_number("payload", mass, "kg")
+        if self.session is None and not self._closed:
+            self._load = payload_values(mass, np.zeros(3))[0]
+        else:
+            self._moving().set("dynamics", {"payload.mass": mass})
 
     def gravity_torque(self, q: ArrayLike | None = None) -> Array:
         """Gravity torques, (..., n), which hold the arm [N·m or N], payload included, at ``q`` (..., n), by default here.
 
         A running graph is asked for its payload at each call: a loop there takes ``model`` once.
         """
-        return self.model.gravity(self.q if q is None else q)
+        return self.model.gravity(self.q if q is None else not_degrees(self.description, q))
 
     def plan(
         self,
@@ -227,7 +249,7 @@ class ScriptedArm:
         unit: str = "rad",
         duration: float | None = None,
         straight: bool = False,
-        via: Sequence[Waypoint] = (),
+        via: Sequence[Waypoint | Sequence[float]] = (),
         **joints: float,
     ) -> Plan:
         """Plan of a motion from the pose held: whether it may be made, and at what cost; arguments as ``move``, nothing moves."""
@@ -250,7 +272,7 @@ class ScriptedArm:
         unit: str = "rad",
         duration: float | None = None,
         straight: bool = False,
-        via: Sequence[Waypoint] = (),
+        via: Sequence[Waypoint | Sequence[float]] = (),
         wait: bool = True,
         **joints: float,
     ) -> Move:
@@ -265,13 +287,14 @@ class ScriptedArm:
                 speed and torque allow.
             straight: the tool goes to ``tip`` on a straight line, its hand at the pitch that it has unless another is given; or
                 any where the line cannot be followed with that one.
-            via: on the way, ``Waypoint(tip=(x, y, z), blend=0.02)`` or ``Waypoint(q=...)``; without ``blend`` it stops there.
+            via: places on the way, ``(x, y, z)``, ``Waypoint(tip=(x, y, z), blend=0.02)`` or ``Waypoint(q=...)``; the arm stops
+                at those without ``blend``.
             wait: False returns at once; look at ``done()`` or ``wait()`` of what is returned.
 
         Raises:
             GoalRefusedError: it may not be made, with the reason, or it moves for the move before, or for somebody else.
             GoalAbortedError: it did not come to its end; the arm holds.
-            InputError: no target, or one that can be none; UnreachableError: no pose has the tip there.
+            InputError: no target, or an invalid one; UnreachableError: no pose has the tip there.
             PickerError: offline; ClosedError: closed.
         """
         with self._moves_alone() as session:
@@ -397,7 +420,7 @@ class ScriptedArm:
         Raises:
             GoalRefusedError: a leg may not be made: which, and why; nothing moves.  UnreachableError: the arm does not get there.
             GoalAbortedError: a leg came to no end; the arm holds.
-            InputError: an arm without a gripper, or numbers that can be none.
+            InputError: an arm without a gripper, or invalid numbers.
         """
         how = pick.Handling(tip, pitch, mass, approach, lift, opened, closed, settle)
         return self._made(lambda: pick.pick(self.holds, how, *self._start()), check, progress)

@@ -14,8 +14,9 @@ from picker_dynamics.execution.goal import MAX_GOAL_S, asked_duration
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint, motion_through
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.model import Array, as_vector, checked_number
+from picker_dynamics.robot.model import Array, as_states, as_vector, checked_number
 from picker_dynamics.robot.tip_target import tip_target
+from picker_dynamics.robot.units import degrees_hint
 from picker_dynamics.trajectory.trajectory import Trajectory, from_points
 
 LEAST_S = 0.01
@@ -43,7 +44,7 @@ class Asked:
     unit: str = "rad"
     duration: float | None = None
     straight: bool = False
-    via: Sequence[Waypoint] = ()
+    via: Sequence[Waypoint | Sequence[float]] = ()
     joints: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -86,9 +87,12 @@ class Asked:
         else:
             self._require_one()
             last = Waypoint(self.tip, pitch=self.pitch, direction=self.direction, straight=self.straight)
-        straight = any(one.straight for one in (*self.via, last))
+        flat = any(isinstance(one, int | float) for one in self.via)
+        refuse_if(flat, "via is a list of places: via=[(x, y, z), ...]", "via")
+        via = [one if isinstance(one, Waypoint) else Waypoint(one, straight=self.straight) for one in self.via]
+        straight = any(one.straight for one in (*via, last))
         refuse_if(self.straight and not straight, "straight belongs to a tip: tip=(x, y, z)", "straight")
-        motion = motion_through(held, [*self.via, last], validator, arm)
+        motion = motion_through(held, [*via, last], validator, arm)
         least_s = 0.0 if self.duration is None else duration_s(self.duration)
         return motion if motion.duration >= least_s else motion.stretched(least_s / motion.duration)
 
@@ -98,6 +102,16 @@ class Asked:
         refuse_if(len(given) != 1, f"give q, tip or joints by name; given: {' and '.join(given) or 'none'}", "target")
         turned = self.tip is None and not (self.pitch is None and self.direction is None)
         refuse_if(turned, "pitch and direction belong to a tip: tip=(x, y, z)", "tip")
+
+
+def not_degrees(arm: ArmDescription, q: ArrayLike) -> ArrayLike:
+    """Return poses (..., n) [rad or m] as given; raise an InputError for angles beyond their limits that fit them as degrees."""
+    for values in as_states("q", q, arm.n).reshape(-1, arm.n):
+        for joint, value, unit in zip(arm.movable, values, arm.position_units):
+            beyond = not joint.lower <= value <= joint.upper
+            hint = degrees_hint(value, joint.lower, joint.upper, unit) if beyond else ""
+            refuse_if(hint, f"{joint.name} is in radians{hint}: numpy.radians(q) converts", joint.name, float(value))
+    return q
 
 
 def duration_s(value: float, name: str = "duration", least: float = LEAST_S) -> float:

@@ -53,7 +53,7 @@ def listening() -> tuple[tuple[str, int] | None, str]:
     """
     where, token = os.environ.get(LISTEN, ""), os.environ.get(TOKEN, "")
     if where and len(token) < LEAST_TOKEN:
-        text = f"who reaches {shown(where, 100)} could move the arm: give {TOKEN}, {LEAST_TOKEN} characters or more"
+        text = f"anyone who reaches {shown(where, 100)} could move the arm: set {TOKEN} to {LEAST_TOKEN} characters or more"
         raise ConfigurationError(text, TOKEN, len(token), LEAST_TOKEN)
     return host_and_port(where) if where else None, token
 

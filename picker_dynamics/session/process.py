@@ -130,7 +130,7 @@ def parameters_in(words: Iterable[str]) -> tuple[str, dict[str, dict[str, Any]]]
             for one in [part] if part else values:
                 values.setdefault(one, {})[name] = parse_json(text, what, ConfigurationError)
         elif word != "--log-level":
-            raise ConfigurationError(f"{word!r} is no argument of an arm's process", value=word)
+            raise ConfigurationError(f"{word!r} is not an argument of an arm's process", value=word)
     return namespace, values
 
 

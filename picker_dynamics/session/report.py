@@ -194,7 +194,7 @@ class Report:
             yield f"{HARDWARE}: drives", self.level, outputs.problem or outputs.state.value, figures
             yield _part("joint state", "", "measured", {"provenance": "measured"})
         if arm.connection is not None:
-            right = "nobody publishes one" if self.description_problem is None else "agrees with this arm"
+            right = "it has no publisher" if self.description_problem is None else "agrees with this arm"
             yield _part("robot description", self.description_problem or "", right, {}, ERROR)
 
     def _bus(self, session: BusSession) -> Iterator[Part]:
@@ -242,7 +242,7 @@ class Report:
         figures = {"ampere": ampere, "ampere_peak": peak_a, "measured_mv": 0 if telemetry is None else telemetry.supply_mv}
         yield _part("supply", wrong, f"{peak_a:.1f} A at most (estimated)", figures | estimated)
         known = session.held is not None and not offline
-        wrong = "" if known else "nobody knows where the arm is"
+        wrong = "" if known else "the pose of the arm is unknown"
         figures = {"provenance": "modelled" if known else "none"}
         yield _part("joint state", wrong, "modelled from what is on the outputs", figures)
 

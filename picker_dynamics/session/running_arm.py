@@ -152,7 +152,7 @@ class RunningArm:
         self._starts = bool(self.servos is not None and hardware["autostart"])
         self.notes = (
             f"cross-check passed: two models of {arm.name} agree to {self.cross_check_worst:.1e}",
-            *([f"no floor is looked at: {why_no_floor or 'floor_z is -inf'}"] if control["floor_z"] == OFF else []),
+            *([f"no floor check: {why_no_floor or 'floor_z is -inf'}"] if control["floor_z"] == OFF else []),
             *(f"collision: {note}" for note in self.surroundings.notes),
         )
 
@@ -389,7 +389,7 @@ def park(session: Controller, rest: Array, hurried: Callable[[], bool]) -> None:
     while not answers:
         if hurried():
             session.stop()
-            raise BoardFaultError("not parked: told to end at once; holding")
+            raise BoardFaultError("not parked: ended at once; holding")
         time.sleep(PARK_LOOK_S)
     if answers[0].outcome is not Outcome.SUCCEEDED:
         raise GoalRefusedError(f"not parked: {answers[0].text}")

@@ -35,7 +35,7 @@ ACTS = "goal", "move", "grip", "jog", "set", "reset", "enable", "disable"
 """Calls that are refused where they were asked for in an older epoch: all that move the arm, or could undo a stop."""
 
 JOG_LATE_S = 0.3
-"""Of a jog that is older nobody knows whether the button is still held [s]."""
+"""Oldest jog that is followed [s]: later the button may have been released."""
 
 
 class ServedSession:
@@ -201,7 +201,7 @@ class ServedSession:
     def _asker(self, name: str) -> dict[str, Any]:
         driver = self._session.drivers.of_goal(name, self._arm.clock.now())
         if MARK in name and not driver:
-            raise GoalRefusedError("refused: who asks does not drive the arm any more", "driver")
+            raise GoalRefusedError("refused: the sender no longer drives the arm", "driver")
         return {"identifier": name, "driver": driver, "if_free": name.startswith(IF_FREE)}
 
     def cancel(self) -> bool:
@@ -255,7 +255,7 @@ class ServedSession:
     def reset(self) -> str:
         """Clear stop and faults whose cause is gone; nothing moves."""
         self._session.reset()
-        return "reset: nothing moves; call enable to go on"
+        return "reset: nothing moves; run picker enable to continue"
 
     def enable(self, at_rest_pose: bool) -> str:
         """Adopt outputs that run, or switch them on where a person says that the arm is at its rest pose."""

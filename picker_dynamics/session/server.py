@@ -157,7 +157,7 @@ class Server:
             pass
         finally:
             self._strangers.pop(client, None)
-        refusal = _refusal(number, LinkError(f"the arm wants another token: say the {TOKEN} with which it was started", "token"))
+        refusal = _refusal(number, LinkError(f"wrong token: give the {TOKEN} with which the arm was started", "token"))
         client.put({"id": number, "result": None} if known else refusal)
         return known
 

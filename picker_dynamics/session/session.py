@@ -384,7 +384,7 @@ class Session(ABC):
     def require_free(self) -> None:
         """Raise a GoalRefusedError where somebody else moves the arm: a goal would take it from another one's."""
         if mover := self.call("snapshot")["controller"]["values"]["lease"]:
-            why = f"the arm is moved by another ({mover}): wait, or take it with --preempt or picker stop"
+            why = f"another client moves the arm ({mover}): wait, take control with --preempt, or picker stop"
             raise GoalRefusedError(why, mover)
 
     # -- motions ---------------------------------------------------------------------------------------------
@@ -477,7 +477,7 @@ class Session(ABC):
             self.spin(0.2)  # this process may have stood still itself
         self._require_going(goal)
         if (silent_s := self.now_s - self.heard_s) > SILENT_S:
-            why = f"nothing came of the arm for {SILENT_S:g} s: what becomes of the motion is not known"
+            why = f"no answer from the arm for {SILENT_S:g} s: the state of the motion is unknown"
             raise LinkError(why, value=silent_s, limit=SILENT_S)
         return self.outcomes[goal].values["outcome"] == EventKind.DONE.outcome
 

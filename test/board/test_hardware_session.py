@@ -283,7 +283,7 @@ def test_a_board_that_says_nothing_gets_no_set_points_until_it_is_heard_and_then
     stream_on(rig, 0.19)
     assert session.confirmed and session.unseen_s == pytest.approx(0.19 - SEEN_S, abs=0.03)
     stream_on(rig, 0.8)
-    assert not session.confirmed and "said nothing for 0.25 s" in session.problem and session.counts.unconfirmed > 60
+    assert not session.confirmed and "silent for 0.25 s" in session.problem and session.counts.unconfirmed > 60
     sent, there = session.counts.sent, rig.pulses()
     rig.bench.muted = False
     stream_on(rig, 1.0)

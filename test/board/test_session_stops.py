@@ -111,7 +111,7 @@ def test_a_board_reset_or_a_cable_pulled_while_nobody_commands_needs_no_reset(ri
     session = rig.connected()
     rig.bench.reset()
     rig.until(lambda: "board was reset" in session.problem, "notice")
-    assert session.problem.endswith("; enable to go on") and session.outputs == "running"
+    assert session.problem.endswith("; enable to continue") and session.outputs == "running"
     rig.adopted()
     session.release()
     rig.bench.unplug()
@@ -119,7 +119,7 @@ def test_a_board_reset_or_a_cable_pulled_while_nobody_commands_needs_no_reset(ri
     assert session.outputs == "unknown"
     rig.bench.plug_in()
     rig.connected()
-    assert session.problem.endswith("enable to go on") and "reset, then" not in session.problem
+    assert session.problem.endswith("enable to continue") and "reset, then" not in session.problem
     rig.adopted()
 
 
@@ -143,7 +143,7 @@ def test_a_lost_host_is_forgiven_at_the_next_activation_and_noticed_while_comman
     rig.bench.run(0.6)
     assert rig.firmware.faults == Fault.HOST_LOST.bit and rig.pulses() == units(HOME)
     rig.connected()
-    assert session.state is State.IDLE and "enable to go on" in session.problem
+    assert session.state is State.IDLE and "enable to continue" in session.problem
     rig.adopted()
     rig.run(0.1)
     assert rig.firmware.faults == 0 and rig.pulses() == units(HOME)

@@ -57,7 +57,7 @@ def test_an_arm_is_moved_from_another_machine_and_finishes_what_it_does_while_th
     try:
         until(lambda: up.poll() is not None or "controller: holding" in ask("status").stdout, "an arm", patience_s=120.0)
         refused = ask("stop", PICKER_TOKEN="another one of 16 characters")
-        assert refused.returncode == 9 and refused.stderr.strip().startswith("error: the arm wants another token"), refused
+        assert refused.returncode == 9 and refused.stderr.strip().startswith("error: wrong token"), refused
         moved = ask("move", "--joints", "base=20")
         assert moved.returncode == 0 and "base 20.0 deg" in moved.stdout, moved
         words = (*PICKER, "move", "--joints", "base=-20", "--duration", "4", "--host", LISTEN)

@@ -74,7 +74,7 @@ def test_the_one_that_is_connected_is_set_up_by_its_joint_and_keeps_it_without_p
 @pytest.mark.parametrize(
     ("words", "before", "kind", "text"),
     [
-        (("set-id", "3"), lambda bus: None, InputError, "servos 1, 2, 3, 4, 5, 6 answer: connect the one that is to be 3 alone"),
+        (("set-id", "3"), lambda bus: None, InputError, "servos 1, 2, 3, 4, 5, 6 answer: connect only the servo that gets id 3"),
         (("set-id", "300"), lambda bus: None, InputError, "the id is 300, must be 1 to 253"),
         (
             ("set-id", "nose", "--arm", "so101"),

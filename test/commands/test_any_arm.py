@@ -108,7 +108,7 @@ def test_a_real_board_is_never_driven_by_assumed_servos(run_picker, tmp_path):
 def test_an_arm_that_is_too_strong_to_sag_by_25_g_says_so(run_picker):
     """How well it could tell is said before anybody is asked to do anything, and no mass is told that may be nothing."""
     code, said, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf("z1")), "--visits", "4", "--json")
-    (half_g,) = re.search(r"the mass to ± (\S+) g \(95 %\), which says nothing: such stiff servos", complaints).groups()
+    (half_g,) = re.search(r"the mass to ± (\S+) g \(95 %\), too uncertain: such stiff servos", complaints).groups()
     assert (code, said) == (5, "") and float(half_g) > 1.96 * 25.0 and complaints.count("\n") == 1
 
 

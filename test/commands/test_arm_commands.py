@@ -34,17 +34,20 @@ def test_via_points_are_places_of_the_tip_each_with_its_blend():
 @pytest.mark.parametrize(
     "words, said",
     [
-        ("", "either --tip X Y Z or --joints"),
-        ("--joints base=1 --pitch-deg 3", "belong to --tip"),
+        ("", "give X Y Z of the tip in metres, or --joints"),
+        ("0.26 0.08 0.17 --joints base=1", "give X Y Z of the tip in metres, or --joints"),
+        ("0.26 0.08", "three values, not 2"),
+        ("--joints base 30", "--joints base 30: give NAME=VALUE, for example base=30"),
+        ("--joints base=x", "base: 'x' is not a number"),
+        ("--joints base=1 --pitch-deg 3", "belong to X Y Z"),
         (f"--via 0.2 0.1 {TIP}", "--via 0.2 0.1: give X Y Z of the tip"),
-        (f"--via 0.2 0.1 0.2 blend=wide {TIP}", "blend: 'wide' is no number; for example: 12.3 m"),
+        (f"--via 0.2 0.1 0.2 blend=wide {TIP}", "blend: 'wide' is not a number; for example: 12.3 m"),
     ],
 )
 def test_a_move_has_one_target_and_places_on_the_way(words, said):
     options = cli.parser("move").parse_args(["move", *words.split()])
     with pytest.raises(InputError, match=said) as caught:
-        arm_commands.places(options)
-        options.act(None, options)
+        arm_commands.run(options)
     assert caught.value.exit_code == 5
 
 
@@ -54,7 +57,7 @@ def test_a_move_has_one_target_and_places_on_the_way(words, said):
         (PICKER, "base", "90", np.pi / 2.0),
         (PICKER, "base", "0.5 rad", 0.5),
         (RRP, "d3", "400mm", 0.4),
-        (PICKER, "base", "20mm", "base: 'mm' is none of deg"),
+        (PICKER, "base", "20mm", "base: unit 'mm', must be one of deg"),
         (PICKER, "base", "1e999", "base: '1e999' is too large"),
         (PICKER, "tail", "1", "no joint 'tail'"),
     ],
@@ -73,6 +76,7 @@ def test_joints_are_told_in_degrees_and_metres_or_with_a_unit(arm, name, text, v
         (["jog", "d3", "-5mm"], "amount", "-5mm"),
         (["jog", "d3", "-1e-2"], "amount", "-1e-2"),
         (["move", "--tip", "-260mm", "8cm", "-1.7e-1"], "tip", [-0.26, 0.08, -0.17]),
+        (["move", "-260mm", "0.08", "-1.7e-1"], "place", [-0.26, 0.08, -0.17]),
         (["payload", "25g"], "mass", 0.025),
         (["check", "--", "-5m"], "urdf", "-5m"),
     ],
@@ -110,7 +114,7 @@ def test_commands_on_a_running_arm_by_its_socket_and_over_tcp(run_picker, tmp_pa
         code, out, complaints = run_picker("move", "--straight", "--tip", str(x), str(y), str(z + 0.02))
         assert code == 0 and "there after" in out, complaints
         for words, code, said in (
-            ("jog theta1 5s", 5, "theta1: 's' is none of"),
+            ("jog theta1 5s", 5, "theta1: unit 's', must be one of"),
             ("jog theta1 900", 6, "theta1"),
             ("enable --accept-board", 1, "this arm has no board"),
         ):

@@ -83,6 +83,33 @@ def test_numbers_of_options_are_finite_and_in_range(capsys, words, said):
     assert ended.value.code == 2 and said in complaint and len(complaint) < 300
 
 
+@mark.parametrize(
+    "words, said",
+    [
+        ("mvoe", "error: no 'mvoe': did you mean move? (see picker --help)"),
+        ("wxyz", "error: no 'wxyz' (see picker --help)"),
+        ("help mvoe", "error: no 'mvoe': did you mean move? (see picker --help)"),
+        ("study rpr", "error: no 'rpr': did you mean rrp? (see picker study --help)"),
+        ("check --urdf x", "error: unrecognized arguments: --urdf (see picker check --help)"),
+        ("move 0.2 0 0.1 --strait", "error: unrecognized arguments: --strait: did you mean --straight? (see picker move --help)"),
+        ("jog", "error: the following arguments are required: joint, AMOUNT (see picker jog --help)"),
+    ],
+)
+def test_what_is_misspelt_is_answered_in_one_line_with_what_was_meant(capsys, words, said):
+    with raises(SystemExit) as ended:
+        cli.main(words.split())
+    assert ended.value.code == 2 and capsys.readouterr().err == f"{said}\n"
+
+
+def test_help_is_a_command_too(capsys):
+    texts = []
+    for words in (["help", "move"], ["move", "--help"]):
+        with raises(SystemExit):
+            cli.main(words)
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] and "usage: picker move" in texts[0]
+
+
 # -- before anything starts ----------------------------------------------------------------------------
 
 
@@ -94,6 +121,10 @@ def test_numbers_of_options_are_finite_and_in_range(capsys, words, said):
         ("up --sim --urdf {}/still.urdf", 3, "still.urdf)"),
         ("status --namespace '2 bad'", 4, "namespace is '2 bad', must be names of letters, digits and _, separated by /"),
         ("move --joints base=20", 9, "no running arm answers"),
+        ("move", 5, "give X Y Z of the tip in metres, or --joints NAME=VALUE"),
+        ("jog base ten", 5, "base: 'ten' is not a number"),
+        ("replay nosuch", 5, "no file nosuch.yaml; picker teach nosuch makes a motion"),
+        ("place 0.1 -0.2", 5, "give X Y Z in metres"),
         ("stop --host nowhere.invalid:1", 9, "no running arm answers at nowhere.invalid:1"),
         ("stop --host nowhere", 4, "PICKER_HOST is 'nowhere', must be HOST:PORT"),
     ],

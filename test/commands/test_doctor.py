@@ -93,7 +93,7 @@ def test_another_arms_firmware_is_noticed_and_not_moved(picker):
 
 
 def test_nothing_moves_unless_somebody_agrees(live):
-    with raises(InputError, match="nothing was moved: nobody agreed"):
+    with raises(InputError, match="nothing was moved: not confirmed"):
         asked(live.port, "yep", "--motion", "--check", "hold-stands-still")
     assert (live.firmware.owned, live.firmware.pulses) == (0, START)
 

@@ -90,7 +90,7 @@ def test_a_map_tells_direction_and_zero_and_doubts_slips(tmp_path):
     session = Session.open(tmp_path, {}, {})
     session.forget("map")
     person, estimate = rig.walk("map", joints=("base", "wrist"), typed={"base.2-1.angle": ["-169", "67.5 mm"]})
-    assert "base is -169.0 deg, expected about -6" in person.said and "'mm' is none of deg" in person.said
+    assert "base is -169.0 deg, expected about -6" in person.said and "unit 'mm', must be one of deg" in person.said
     zero = estimate.figures["base"].zero
     assert zero.sd < math.radians(0.2)
     true = rig.true_angles("base", [900.0, 1500.0, 2100.0])

@@ -42,16 +42,16 @@ def test_what_is_typed_is_understood(what, texts, value):
     [
         ("hand", "0.082", "hand is 0.082 g, must be 20 to 320: another part, end or unit"),
         ("hand", "82 kg", "another part, end or unit"),
-        ("hand", "82 mm", "'mm' is none of g, kg, mg"),
-        ("hand", "nan", "no number"),
+        ("hand", "82 mm", "unit 'mm', must be one of g, kg, mg"),
+        ("hand", "nan", "not a number"),
         ("balance point", "-40", "must be 0 to 200"),
         ("balance point", "0.04", "balance point is 0.04 mm"),
         ("elevation", "400", "must be -360 to 360"),
-        ("elevation", "12 mm", "none of"),
+        ("elevation", "12 mm", "must be one of"),
         ("along", "1.5 m", "along is 1500 mm, must be -300 to 600"),
         ("swings", "2 in 1.1", "2 swings, must be at least 5"),
         ("swings", "20 in 0.57", "swings is 0.57 s, must be 2 to 100"),
-        ("swings", "-20 in 11", "no number"),
+        ("swings", "-20 in 11", "not a number"),
     ],
 )
 def test_what_cannot_be_is_refused(what, text, why):

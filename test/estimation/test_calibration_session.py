@@ -128,7 +128,7 @@ def test_what_is_on_file_is_not_asked_and_what_cannot_be_is_asked_again(tmp_path
     person, near = Quiet("x", "500", "55", "95", "95.1"), {"expected": 0.08, "within": 0.01}
     assert weigh("a", person, **near) == approx(0.0951)
     said = " ".join(person.said)
-    assert "'x' is no number" in said and "hand is 500 g, must be 50 to 100" in said
+    assert "'x' is not a number" in said and "hand is 500 g, must be 50 to 100" in said
     assert "hand is 55.0 g, expected about 80.0" in said and "once more" in said
     assert weigh("a", None) == approx(0.0951)
     with raises(OpenQuestionError, match="how heavy"):
@@ -190,7 +190,7 @@ def test_what_cannot_be_done_yet_is_told(calibrate, words, why):
         ("--urdf /nowhere.urdf", 3, "/nowhere.urdf"),
         ("--out /proc/nowhere", 5, "cannot write"),
         ("--port /dev/ttyNOWHERE --simulated", 2, "not allowed with"),
-        ("--step links", 5, "there is nobody to ask: standard input is no terminal"),
+        ("--step links", 5, "picker calibrate needs a terminal; --simulated runs unattended"),
     ],
 )
 def test_what_cannot_be_used_is_told_at_once(tmp_path, capsys, monkeypatch, words, code, why):

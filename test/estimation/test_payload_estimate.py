@@ -133,7 +133,7 @@ def test_readings_that_cannot_be_are_refused(where):
 def test_poses_and_arms_that_tell_nothing_are_refused():
     """The upper arm upright, and the turret's elevation read: hardly any lever at the shoulder."""
     up = SERVOS.quantise_us(SERVOS.to_pulse_us(np.array([0.0, 1.9, -2.3, -1.1, 0.0])))
-    with raises(InputError, match="says nothing.* stretch the arm"):
+    with raises(InputError, match="too uncertain: stretch the arm"):
         SCALE.weigh(exact(visits([up], Inclinometer("turret")), 0.0))
     with raises(ConfigurationError, match="stiffness of shoulder was never measured.*picker calibrate"):
         droop.DroopScale(ARM, servos(simulated=False))
@@ -144,7 +144,7 @@ def test_poses_and_arms_that_tell_nothing_are_refused():
     [
         ("--simulated --set", 5, "rehearsal"),
         ("--simulated --grams 0.025", 5, "are these kilograms"),
-        ("--simulated --arm rrp", 5, "its joints are no servos"),
+        ("--simulated --arm rrp", 5, "its joints are not servos"),
     ],
 )
 def test_wrong_words_get_one_line_and_a_code(words, code, named, capsys):

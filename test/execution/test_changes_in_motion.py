@@ -214,7 +214,7 @@ def test_another_supply_is_planned_with_from_the_next_rest_on():
     rig.to_rest()
     assert rig.ended == [("g", False)] and not rig.texts(EventKind.NOTICE)
     rig.execution.follow_supply(0.7)
-    with raises(InfeasibleError, match=r"shoulder needs 0.60 N·m to hold its pose .*, allowed 0.60 \(0.56 of 1.08 stall\)"):
+    with raises(InfeasibleError, match=r"shoulder needs 0.6000 N·m to hold its pose .*, allowed 0.5953 \(0.56 of 1.08 stall\)"):
         rig.submit(goal(STRETCHED, times=[6.0]), "far")
     rig.execution.follow_supply(0.995)
     rig.submit(goal(STRETCHED, times=[6.0]), "again")

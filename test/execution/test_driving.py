@@ -39,7 +39,7 @@ def told(rig, name):
 
 def test_the_first_has_the_arm_and_the_second_is_told_who(rig, drivers):
     drive(rig, drivers, 1.0, "ada", "bob")
-    assert told(rig, "ada") == [(ACCEPTED, "driver ada has the arm")]
+    assert told(rig, "ada") == [(ACCEPTED, "driver ada has control")]
     ((kind, text),) = told(rig, "bob")  # once, though it goes on
     assert kind is REFUSED and text.startswith("refused: a driver ada moves the arm")
     for other in ("bob/1", "stranger"):
@@ -59,7 +59,7 @@ def test_of_one_that_falls_silent_the_arm_decelerates_within_two_tenths_of_a_sec
     assert speed > 0.3
     rig.run(SILENCE_S + rig.lead_s + 0.05)
     assert rig.phase is Phase.STOPPING and rig.newest.v[0] < speed
-    stopping = [event for event in rig.events if "said nothing for too long" in event.text]
+    stopping = [event for event in rig.events if "silent for too long" in event.text]
     assert len(stopping) == 1 and rig.newest.time_s - rig.lead_s - silent_s < 0.2 + SILENCE_S
     rig.to_rest()
     rig.require_smooth(60.0)

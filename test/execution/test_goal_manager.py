@@ -11,7 +11,7 @@ from picker_dynamics.execution.goal_tracking import Code
 from picker_dynamics.execution.motion import Phase
 
 PERIOD, LEAD = 0.02, 0.06
-PREEMPTED, OVERTAKEN = "preempted by a newer goal", "overtaken by a newer goal before it was looked at"
+PREEMPTED, OVERTAKEN = "preempted by a newer goal", "replaced by a newer goal before it was planned"
 
 
 def base(by: float = 0.2, duration: float = 1.0, **fields) -> Goal:

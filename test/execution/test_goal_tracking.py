@@ -63,7 +63,7 @@ def test_a_cancelled_goal_is_answered_when_the_arm_stands():
     assert made.look(END, None) is None and made.look(END + 0.1, error(END - 0.01)) is None, "nobody knows yet"
     assert look(made, END + 0.1, (0.0, 0.0), (0.2, 0.0)) is None, "it still moves"
     assert look(made, END + 0.2) == Verdict.canceled("cancelled: decelerated, and holding")
-    unseen = "cancelled: nobody has seen the arm stand, 1.5 s after its reference came to rest"
+    unseen = "cancelled: the arm was not seen at rest, 1.5 s after its reference came to rest"
     assert made.look(END + 1.5, error(END + 1.5, v=None)) == Verdict.canceled(unseen)
 
 

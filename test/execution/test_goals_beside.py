@@ -185,7 +185,7 @@ def test_limits_that_changed_meanwhile_are_planned_with_once_more_and_then_the_g
             assert "slowed" in rig.texts(ACCEPTED)[0]
             rig.cancel()
             rig.to_rest()
-    assert "changed both times" in rig.answer("twice").text
+    assert "changed twice" in rig.answer("twice").text
 
 
 def test_a_plan_that_comes_too_late_to_join_is_made_for_a_later_moment(rig, later):

@@ -44,7 +44,7 @@ def test_a_command_becomes_a_motion_of_the_gripper_alone(names):
         (([], [float("nan")]), InputError, "expected one number"),
         (([], [0.4], [-1.0]), InputError, "velocity"),
         (([], [0.4], [], [float("nan")]), InputError, "effort"),
-        (([], [0.4], [], [0.1]), InputError, "presses with up to 0.25 N·m .* no more than 0.1"),
+        (([], [0.4], [], [0.1]), InputError, "presses with up to 0.25 N·m .* a limit of 0.1"),
     ],
 )
 def test_a_command_that_cannot_be_kept_is_refused(command, error, text):

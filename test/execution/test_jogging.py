@@ -106,7 +106,7 @@ def test_two_senders_are_not_mixed(rig, jogging):
 
     jog(rig, jogging, 1.0, both)
     assert rig.newest.v[0] == approx(0.3, rel=0.05)
-    assert rig.said("another sender")
+    assert rig.said("another client")
 
 
 def test_what_is_held_during_the_drivers_own_goal_moves_nothing_when_that_ends_and_it_is_said(rig, jogging):
@@ -122,7 +122,7 @@ def test_what_is_held_during_the_drivers_own_goal_moves_nothing_when_that_ends_a
     jog(rig, jogging, 2.0, held)
     assert rig.phase is Phase.HOLDING and rig.newest.q == approx(OUT + 0.1 * np.eye(5)[4])
     assert rig.said("a goal page moves the arm") and len(rig.problems) == 1
-    assert [event.identifier for event in rig.events if "let go of what is held" in event.text] == ["page"], "told its driver"
+    assert [event.identifier for event in rig.events if "release the key" in event.text] == ["page"], "told its driver"
     jog(rig, jogging, SILENCE_S + 0.05, lambda _: drivers.hear("page", rig.now_s))
     jog(rig, jogging, 1.0, held)
     assert rig.newest.v[0] == approx(0.3, rel=0.05)

@@ -24,9 +24,9 @@ def test_a_file_is_read_up_to_its_limit_and_no_further(tmp_path):
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("", "no regular file"),
+        ("", "not a regular file"),
         ("gone", "No such file"),
-        ("/dev/zero", "no regular file"),
+        ("/dev/zero", "not a regular file"),
         ("a\0b", "null"),
         ("n" * 300, "too long"),
     ],

@@ -108,7 +108,7 @@ def test_stop_reset_enable_adopt_and_relax_say_what_they_do(arm):
     assert "only latches" in arm.call(SetBool, "emergency_stop", OFF).message and not arm.session.gate.settling
     assert arm.call(SetBool, "emergency_stop", ON).message == "stopped: decelerating, then holding; latched until reset"
     assert "stop is latched" in arm.call(SetBool, "enable", ON).message
-    assert arm.call(Trigger, "reset", PRESS).message == "reset: nothing moves; call enable to go on"
+    assert arm.call(Trigger, "reset", PRESS).message == "reset: nothing moves; run picker enable to continue"
     assert arm.call(Trigger, "accept_board", PRESS).message == "accepted: the board was flashed for this servo map"
     assert "adopted" in arm.call(Trigger, "adopt", PRESS).message
     arm.until(lambda: arm.outputs.state is State.ACTIVE, "activation")

@@ -155,7 +155,7 @@ def test_shapes_that_come_by_the_topic_are_not_hit_and_what_is_wrong_is_refused_
             ("frame_id", "map", "box: frame is 'map', must be base_link"),
             ("type", Marker.MESH_RESOURCE, "a marker of type 10, must be CUBE, SPHERE or CYLINDER"),
             ("y", 0.04, "a cylinder must be round"),
-            ("w", 0.0, "orientation is no unit quaternion"),
+            ("w", 0.0, "orientation is not a unit quaternion"),
         ):
             wrong = box()
             where = {"frame_id": wrong.header, "y": wrong.scale, "w": wrong.pose.orientation}.get(field, wrong)

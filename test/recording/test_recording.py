@@ -143,8 +143,8 @@ def test_a_file_cut_short_or_damaged_is_read_up_to_there(tmp_path):
 @mark.parametrize(
     "name, content, said",
     [
-        ("a.mcap", b"", "no MCAP recording"),
-        ("a.mcap", b"nonsense" * 99, "no MCAP"),
+        ("a.mcap", b"", "not an MCAP recording"),
+        ("a.mcap", b"nonsense" * 99, "not an MCAP"),
         ("a.db3", b"nonsense" * 99, "cannot read"),
         ("gone.mcap", "", "no recording"),
     ],

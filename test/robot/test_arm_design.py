@@ -60,7 +60,7 @@ def test_the_arm_is_the_chain_that_was_asked_for(tmp_path):
 def test_a_servo_that_is_too_weak_is_said_with_figures():
     """1 kg at 0.1 m, 80 degrees from upright; an SG90 at 6 V may hold 60 % of 0.221 N·m."""
     own = made(LIFT | {"mass_g": 1000, "length_mm": 200, "servo": "SG90"})
-    text = "lift: at most 0.966 N·m of gravity; SG90 may hold 0.133: too weak for the whole range by 7.3 times"
+    text = "lift: at most 0.966 N·m of gravity; hold limit of SG90 0.133: too weak for the whole range by 7.3 times"
     assert own.loads == (text,) and own.weak == ("lift",)
     assert not made(LIFT | {"mass_g": 100}).weak
 

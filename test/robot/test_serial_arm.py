@@ -55,8 +55,8 @@ def test_a_finger_that_cannot_be_at_0_is_locked_at_its_nearest_limit():
             with_joint(with_joint(with_joint(TWO_LINKS, "a", "rod"), "b", "rod"), "c", "b"),
             "several arms: joints a_joint and b_joint both move after joint slide",
         ),
-        (with_joint(TWO_LINKS, "bar", "base_link", mimic="lift"), "joint bar_joint mimics lift, and is no finger"),
-        (with_joint(TWO_LINKS, "bar", "rod", mimic="nothing"), "joint bar_joint mimics nothing, and is no finger"),
+        (with_joint(TWO_LINKS, "bar", "base_link", mimic="lift"), "joint bar_joint mimics lift, and is not a finger"),
+        (with_joint(TWO_LINKS, "bar", "rod", mimic="nothing"), "joint bar_joint mimics nothing, and is not a finger"),
         (
             TWO_LINKS.replace('type="revolute"', 'type="fixed"').replace('type="prismatic"', 'type="fixed"'),
             "no joint of two moves",

@@ -40,7 +40,7 @@ def test_cameras_beside_the_arm_and_on_its_hand():
         ({"stamp_s": NOW - 2.5}, "2.5 s old, at most 2 s"),
         ({"stamp_s": NOW + 3.0}, "3.0 s ahead of now"),
         ({"frame": "moon"}, "nobody knows moon"),
-        ({"frame": "hand", "q": None}, "nobody told where hand was"),
+        ({"frame": "hand", "q": None}, "the pose of hand at the time of the target is unknown"),
     ],
 )
 def test_what_cannot_be_used_is_one_clear_answer(changes, said):

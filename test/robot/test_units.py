@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from picker_dynamics.robot.units import told
+from picker_dynamics.robot.units import figure, told
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,10 @@ from picker_dynamics.robot.units import told
 )
 def test_degrees_and_millimetres(value, unit, beside, said):
     assert told(value, unit, beside) == said
+
+
+@pytest.mark.parametrize(
+    "value, beside, said", [(0.64, 0.7, "0.64"), (0.6412, 0.64, "0.6412"), (0.64, 0.6412, "0.6400"), (1.0, 1.0, "1.00")]
+)
+def test_a_value_shows_that_it_differs_from_its_limit(value, beside, said):
+    assert figure(value, beside) == said

@@ -63,12 +63,46 @@ def test_questions_are_answered_without_an_arm():
         np.testing.assert_allclose(arm.tip, rigid_body().forward_kinematics(HOME), atol=1e-9)
         assert arm.gravity_torque(np.zeros((4, 5))).shape == (4, 5) and arm.payload == 0.0 and arm.joint_names == NAMES
         assert not arm.plan(shoulder=0.0, elbow=0.0)
-        for act in (arm.home, lambda: arm.move(base=0.1), lambda: arm.wait(1.0), lambda: setattr(arm, "payload", 0.01)):
+        for act in (arm.home, lambda: arm.move(base=0.1), lambda: arm.wait(1.0)):
             with pytest.raises(PickerError, match="offline"):
                 act()
     for ask in (lambda: arm.q, lambda: arm.tip, lambda: arm.plan(base=0.1), arm.home):
         with pytest.raises(ClosedError, match="closed"):
             ask()
+
+
+SAG = [0.0, 60.0, -80.0, 0.0, 0.0]
+TO = {"tip": (0.26, 0.08, 0.17)}
+
+
+@pytest.mark.parametrize(
+    "mistake, said",
+    [
+        (lambda _: Arm(), r"call Arm.simulated\(\), Arm.offline\(\), "),
+        (lambda _: Arm("picker"), r"call Arm.simulated\('picker'\), Arm.offline\('picker'\), "),
+        (lambda _: load("nosuch"), "no arm 'nosuch'; there are .*picker"),
+        (lambda _: load("nosuch.urdf"), "cannot read URDF nosuch.urdf"),
+        (lambda _: Arm.offline(q=SAG), "60 rad: are degrees meant"),
+        (lambda arm: arm.gravity_torque([[0.0] * 5, SAG]), "shoulder is in radians .60 rad: are degrees meant"),
+        (lambda arm: arm.tip_at(SAG), "numpy.radians.q. converts"),
+        (lambda arm: arm.plan(**TO, via=(0.2, 0.0, 0.2)), r"via=\[\(x, y, z\), ...\]"),
+        (lambda arm: setattr(arm, "payload", 1000.0), "payload mass is 1000 kg, at most 100"),
+        (lambda arm: setattr(arm, "compensation", "none"), "no attribute 'compensation': only payload can be set"),
+    ],
+)
+def test_a_mistake_is_answered_with_the_way_out(mistake, said):
+    with Arm.offline() as arm, pytest.raises((PickerError, AttributeError), match=said):
+        mistake(arm)
+
+
+def test_offline_a_payload_is_borne_and_tuples_are_places_on_the_way():
+    with Arm.offline() as arm:
+        bare = arm.gravity_torque()
+        arm.payload = 0.02
+        np.testing.assert_allclose(arm.gravity_torque(), arm.known.model(0.02).gravity(HOME))
+        assert arm.payload == 0.02 and (np.abs(arm.gravity_torque()) >= np.abs(bare)).all()
+        tuples, places = (arm.plan(**TO, via=[place]) for place in ((0.2, 0.0, 0.2), Waypoint((0.2, 0.0, 0.2))))
+        np.testing.assert_array_equal(tuples.motion.q, places.motion.q)
 
 
 def test_a_plan_names_the_worst_joint_and_what_each_has_left(arm):

@@ -73,6 +73,7 @@ MORE = {
     "waypoint.blend": lambda arm, value: arm.plan(tip=TIP, via=[Waypoint((0.25, 0.0, 0.2), blend=value)]),
     "waypoint.pitch": lambda arm, value: arm.plan(tip=TIP, via=[Waypoint((0.25, 0.0, 0.2), pitch=value, straight=True)]),
     "waypoint.tip": lambda arm, value: arm.plan(tip=TIP, via=[Waypoint((0.25, value, 0.2))]),
+    "via.tip": lambda arm, value: arm.plan(tip=TIP, via=[(0.25, value, 0.2)]),
     "waypoint.q": lambda arm, value: arm.plan(tip=TIP, via=[Waypoint(q=[value, *HOME[1:]])]),
     "straight.pitch": lambda arm, value: arm.plan(tip=TIP, pitch=value, straight=True),
 }
@@ -92,7 +93,7 @@ def test_no_number_of_an_arm_is_forgotten_here():
         for one in inspect.signature(function).parameters.values()
         if re.search(r"\b(float|int|ArrayLike)\b", str(one.annotation))
     }
-    assert found - set(ASKS) == {"replay.first"}, "which may be a name, too: test_replay.py"
+    assert found - set(ASKS) == {"replay.first", "move.via", "plan.via"}, "a name, too: test_replay.py; waypoints, in MORE"
     assert not set(ASKS) - found
 
 

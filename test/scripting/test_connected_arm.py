@@ -66,7 +66,7 @@ def test_a_motion_of_a_graph_that_is_silent_ends_for_who_waits(domain, tmp_path,
         moving = arm.move(base=0.3, duration=3.0, wait=False)
         running.runner.processes["arm"].send_signal(signal.SIGSTOP)
         try:
-            with pytest.raises(LinkError, match="nothing came of the arm for 0.4 s"):
+            with pytest.raises(LinkError, match="no answer from the arm for 0.4 s"):
                 moving.wait()
         finally:
             running.runner.processes["arm"].send_signal(signal.SIGCONT)

@@ -183,7 +183,7 @@ def test_where_one_step_cannot_be_made_none_is(tour, what, arm):
         ({"loop": 0}, "loop is 0"),
         ({"first": True}, "there is no step True"),
         ({"first": 8}, "there is no step 8"),
-        ({"first": "nobody"}, "0 steps are called 'nobody'"),
+        ({"first": "nobody"}, "no step named 'nobody'"),
     ],
 )
 def test_numbers_that_make_no_sense(tour, how, said):

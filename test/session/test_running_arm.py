@@ -183,7 +183,7 @@ def test_parking_ends_a_motion_first_and_brings_the_true_arm_slowly_to_its_rest_
     assert after.max() < 1.2 * PARK_SPEED, "smoothed over 0.1 s: the arm swings on its servos"
 
 
-@pytest.mark.parametrize("how, said", [("hurried", "told to end at once"), ("stopped", "not parked")])
+@pytest.mark.parametrize("how, said", [("hurried", "ended at once"), ("stopped", "not parked")])
 def test_parking_ends_where_it_is_hurried_or_stopped_and_says_so(how, said):
     one, hurry = Rig().adopt(), []
     end = parking(one, hurry)

@@ -42,7 +42,7 @@ function makeStage() {
   try {
     return new Stage(byId("canvas", HTMLCanvasElement));
   } catch {
-    words.tell("this browser draws no WebGL: no picture of the arm, all else works");
+    words.tell("no WebGL in this browser: the arm is not drawn, all else works");
     return null;
   }
 }

@@ -49,7 +49,7 @@ export class Header {
     const mine = driver === this.connection.page;
     this.drive.dataset.mine = mine ? "yes" : "no";
     this.drive.dataset.over = driver && !mine ? "yes" : "no";
-    write(this.drive, mine ? "You drive – let go" : driver ? "Another page drives – take over" : "Drive");
+    write(this.drive, mine ? "You have control – release" : driver ? "Another page has control – take over" : "Drive");
     this.drive.setAttribute("aria-pressed", String(mine));
     document.body.classList.toggle("watching", Boolean(driver) && !mine);
   }
@@ -68,7 +68,7 @@ export class Header {
     byId("accept-line", HTMLElement).hidden = !other;
     byId("reset", HTMLButtonElement).disabled = !reset;
     byId("enable", HTMLButtonElement).disabled = reset || !(runs || sure.checked) || (other && !byId("accept", HTMLInputElement).checked);
-    write(byId("enable-what", HTMLElement), runs ? "takes over outputs that run; nothing jumps" : "switches outputs on, one joint at a time");
+    write(byId("enable-what", HTMLElement), runs ? "takes over running outputs; nothing jumps" : "switches outputs on, one joint at a time");
   }
 
   /** @param {string} id @param {string} text @param {string} kind */

@@ -7,7 +7,7 @@ import { fromPerson, load, position, symbol, toPerson } from "./units.js";
 /** @typedef {{ row: HTMLElement, value: HTMLElement, warm: HTMLElement, slider: HTMLInputElement, bar: HTMLElement, fill: HTMLElement, figure: HTMLElement }} Row */
 
 const STEPS = 400;
-const NOTE = "Bars end at stall torque; the first line is what may be held for long, the second what a motion may use. Arrow keys choose, Enter sends.";
+const NOTE = "Bars end at stall; the first line is the hold limit, the second the motion limit. Arrow keys choose, Enter sends.";
 
 export class Joints {
   /** @type {Row[]} */

@@ -6,7 +6,7 @@ const OLD_S = 0.5;
 const NARROW = "(max-width: 640px)";
 
 /** @type {[string, string, boolean][]} */
-const SHOWN = [["reference", "reference: where it was told to be", true], ["truth", "true arm (simulation)", true], ["trail", "way of the tip", true], ["region", "tip cannot be held here", false]];
+const SHOWN = [["reference", "reference: planned pose", true], ["truth", "true arm (simulation)", true], ["trail", "path of the tip", true], ["region", "tip cannot be held here", false]];
 
 /** @param {(what: string, on: boolean) => void} want */
 export function installLegend(want) {
@@ -32,7 +32,7 @@ export class Readout {
   /** @param {import("./figures.js").Pose} pose */
   take({ tip, age }) {
     const there = tip.state;
-    write(this.#tip, there ? `tip ${place(there)}` : "tip: nobody says where the arm is");
+    write(this.#tip, there ? `tip ${place(there)}` : "tip: pose unknown");
     write(this.#source, there ? this.provenance : "");
     const errors = [];
     if (there && tip.reference) errors.push(`${fixed(apart(there, tip.reference), 1)} mm off the reference, ${place(tip.reference)}`);

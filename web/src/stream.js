@@ -23,7 +23,7 @@ export async function readStream(token, name, tell) {
       if (answer.ok && answer.body) {
         await pump(answer.body, tell);
       } else {
-        const { error } = await answer.json().catch(() => ({ error: `the server says ${answer.status}` }));
+        const { error } = await answer.json().catch(() => ({ error: `the server answers ${answer.status}` }));
         tell({ kind: "refused", value: error });
       }
     } catch {

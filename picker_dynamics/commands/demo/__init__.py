@@ -12,9 +12,12 @@ from .. import options as shared
 
 def add_parser(commands) -> None:
     """Register ``demo``."""
-    demo = commands.add_parser("demo", help="pick three berries with the virtual arm, and measure")
+    demo = commands.add_parser("demo", help="pick three berries in simulation and measure the error")
     shared.add(
-        demo, "--plant-error", type=shared.number(0.0, 0.5), help="how far the arm differs from its URDF, 0 to 0.5 (default 0)"
+        demo,
+        "--plant-error",
+        type=shared.number(0.0, 0.5),
+        help="largest relative error of the simulated arm, 0 to 0.5 (default 0)",
     )
     shared.add(demo, "--arm", "--seed", "--board", "--servo", "--view")
     demo.add_argument("--out", default="out/demo", help="folder for figures, pick.gif and summary.json")

@@ -106,7 +106,7 @@ def _blank(stage: Stage) -> Image.Image:
     for panel, mode in enumerate(SHOWN):
         page.paste(floor, (_left(panel), HEAD))
         draw.text((_left(panel) + 10, 10), f"compensation: {mode}", "black", _font(17, "bold"))
-    said = f"blue: where it was told to be.  Simulated arm, {FASTER} times as fast as real."
+    said = f"blue: planned motion.  Simulated arm, {FASTER} times as fast as real."
     draw.text((10, page.height - 23), said, "#4b5563", _font(13))
     return page
 

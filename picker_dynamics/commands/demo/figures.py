@@ -23,9 +23,7 @@ def draw(measured: dict[str, ModeResult], servos: ServoMap, out: Path) -> None:
         label = f"{mode}: {1e3 * np.median(result.hold):.1f} mm median at rest"
         curves.append((result.recording.t, 1e3 * result.recording.tip_error, {"color": COLOURS[mode], "label": label}))
     axes = {"xlabel": "time [s]", "ylabel": "tip error [mm]", "yscale": "log", "ylim": (0.05, 100)}
-    draw_panels(
-        out / "tip_error.png", "How far the tip is from where it was told to be, by compensation mode", 1, [(curves, axes)]
-    )
+    draw_panels(out / "tip_error.png", "Distance of the tip from its planned position, by compensation mode", 1, [(curves, axes)])
     run, units, stall = measured["full"].recording, ("rad",) * servos.n, servos.stall_torque
     q_ref, q, setpoint, tau_ref, tau = (Series(run.t, x) for x in (run.q_ref, run.q, run.setpoint, run.tau_ref, run.tau))
     limits = Bounds(stall, servos.peak_share * stall, servos.hold_share * stall, units)

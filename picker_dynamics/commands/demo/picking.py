@@ -119,6 +119,6 @@ def refusal_of(client: RemoteSession, known: Equipment) -> dict[str, Any]:
     try:
         client.move_to(4.0, pose)
     except GoalRefusedError as refusal:
-        print(f"asked for the impossible on purpose: {refusal}", flush=True)
+        print(f"an impossible goal, sent on purpose, is refused: {refusal}", flush=True)
         return {"joint": refusal.subject, "value": refusal.value, "limit": refusal.limit, "unit": unit}
-    raise PickerError("the validator let a goal pass that cannot be")
+    raise PickerError("the validator accepted an impossible goal")

@@ -15,7 +15,7 @@ def add_parser(commands) -> None:
     study = commands.add_parser("study", help="repeat a study of the reference notes, with figures")
     studies = study.add_subparsers(dest="study", required=True, metavar="STUDY")
     for name, text in (
-        ("rrp", "six control laws on the RRP arm, told the wrong load"),
+        ("rrp", "six control laws on the RRP arm, with a wrong load"),
         ("arduino", "the notes' simplified Arduino formulas against the exact model"),
     ):
         one = studies.add_parser(name, help=text)

@@ -52,7 +52,7 @@ def tables(comparison: dict, profiles: dict, open_loop: dict) -> dict[str, Colum
         for profile in NAMES
     }
     cases = {f"{load:g} kg, {start}": case for (load, start), case in open_loop.items()}
-    found[f"feed-forward alone, told {BELIEVED_KG:g} kg: error [%], and when it passes [s]"] = {
+    found[f"feed-forward alone, assumed load {BELIEVED_KG:g} kg: error [%], and when it passes [s]"] = {
         "on arrival": {name: case.error_at(MOVE_S) for name, case in cases.items()},
         f"at {TOTAL_S:g} s": {name: case.error_at(TOTAL_S) for name, case in cases.items()},
     } | {f"passes {percent} %": {name: case.passes(percent) for name, case in cases.items()} for percent in (0.5, 100.0)}
@@ -95,17 +95,21 @@ def figures(comparison: dict, profiles: dict, open_loop: dict, out: Path) -> Non
         for name, law in LAWS.items():
             curves = [error(comparison[name, kg, mode], color=colour, label=f"{kg:g} kg") for kg, colour in loads.items()]
             panels.append(([*curves, limit], ERROR | {"title": law}))
-        title = f"Told {BELIEVED_KG:g} kg, carrying 0 to 1 kg, started 1 cm too high, {mode}; the path ends at {MOVE_S:g} s"
+        title = (
+            f"Assumed load {BELIEVED_KG:g} kg, carrying 0 to 1 kg, started 1 cm too high, {mode}; the path ends at {MOVE_S:g} s"
+        )
         draw(out / f"{file}.png", title, 3, panels)
     panels = []
     for name, law in LAWS.items():
         curves = [error(profiles[name, 1.0, profile], label=profile) for profile in NAMES]
         panels.append((curves, ERROR | {"title": law}))
-    draw(out / "profiles.png", f"Velocity profiles, told {BELIEVED_KG:g} kg, carrying 1 kg, started on the path", 3, panels)
+    draw(
+        out / "profiles.png", f"Velocity profiles, assumed load {BELIEVED_KG:g} kg, carrying 1 kg, started on the path", 3, panels
+    )
     styles = dict(zip(rrp.STARTS, ("-", "--", "-.")))
     curves = [
         error(case, color="#1e8449" if load == BELIEVED_KG else "#c0392b", ls=styles[start], label=f"{load:g} kg, {start}")
         for (load, start), case in open_loop.items()
     ]
-    title = f"Feed-forward alone, told {BELIEVED_KG:g} kg: the arm falls away from its path"
+    title = f"Feed-forward alone, assumed load {BELIEVED_KG:g} kg: the arm falls away from its path"
     draw(out / "feed_forward.png", title, 1, [(curves, ERROR)])

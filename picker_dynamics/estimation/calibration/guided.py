@@ -37,7 +37,7 @@ def run_steps(context: Context, estimate: ArmEstimate, only: Sequence[str] = ())
                 estimate = step.run_step(replace(context, person=None, mover=None), estimate)
             except OpenQuestionError as error:
                 session.reopen(name)
-                why = f"{name} is open again: what it rests on has changed ({error}). Run the same command to go on with it"
+                why = f"{name} is open again: what it rests on has changed ({error}). Run the same command to continue"
                 raise InputError(why, name) from error
         elif name in wanted:
             answers = session.count(name)

@@ -36,7 +36,7 @@ LEAD_S = 0.08
 PATIENCE_S = 2.0
 """For the arm to stand after the last set-point, and for what was asked to show in the telemetry [s]."""
 
-GO_ON = "The arm holds; what was answered is kept: run the same command to go on"
+GO_ON = "The arm holds; what was answered is kept: run the same command to continue"
 
 
 class Mover:

@@ -93,7 +93,7 @@ class Terminal:
         try:
             return self._read("> ")
         except EOFError as error:
-            why = "the input has ended; what was answered is kept: run the same command to go on"
+            why = "the input has ended; what was answered is kept: run the same command to continue"
             raise OpenQuestionError(why, "input") from error
 
     def tell(self, text: str, style: str = "") -> None:
@@ -240,7 +240,7 @@ class Context:
             if typed in words:
                 known = self.note(key, typed, typed or "Enter") if keep else typed
             else:
-                self.tell(f"{typed or 'Enter'} is none of: {', '.join(word or 'Enter' for word in words)}", "warning")
+                self.tell(f"type one of these, not {typed or 'Enter'}: {', '.join(word or 'Enter' for word in words)}", "warning")
         return known
 
     def agree(self, key: str, text: str, otherwise: str, about: tuple[Any, ...] = ()) -> None:
@@ -250,7 +250,7 @@ class Context:
             LeaveError: the person says no; ``otherwise``: how the arm is then.
         """
         if self.choose(key, text, {"yes": "go on", "no": "not now"}, about=about, keep=False) == "no":
-            raise LeaveError(f"{otherwise}; run the same command to go on")
+            raise LeaveError(f"{otherwise}; run the same command to continue")
 
     # -- the arm -------------------------------------------------------------------------------------------------------
 

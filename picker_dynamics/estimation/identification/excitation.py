@@ -277,5 +277,5 @@ def read(path: str | Path) -> MotionFile:
         motion = Fourier(np.array(series["centre"], dtype=float), free, float(series["period_s"]), int(series["periods"]))
         return MotionFile(str(content.get("arm", "")), tuple(content["units"]), motion.trajectory(names))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, ZeroDivisionError) as error:
-        what = f"{path} is no motion of `picker identify excite`: {type(error).__name__}: {error}"
+        what = f"{path} is not a motion of `picker identify excite`: {type(error).__name__}: {error}"
         raise InputError(what, value=str(path)) from error

@@ -86,7 +86,7 @@ class Door:
         if not secrets.compare_digest(given.encode(), self.token.encode()):
             raise RefusedAccess(HTTPStatus.UNAUTHORIZED, "the server was started anew: open the address that it prints")
         if not PAGE.fullmatch(headers.get("X-Page", "")):
-            raise RefusedAccess(HTTPStatus.BAD_REQUEST, "the page does not say which it is")
+            raise RefusedAccess(HTTPStatus.BAD_REQUEST, "a request without the page's id")
         if method == "POST":
             self._check_body(headers)
 
@@ -94,7 +94,7 @@ class Door:
         if headers.get("Content-Type", "").partition(";")[0].strip() != "application/json":
             raise RefusedAccess(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a request is JSON")
         if not LENGTH.fullmatch(length := headers.get("Content-Length", "")) or "Transfer-Encoding" in headers:
-            raise RefusedAccess(HTTPStatus.LENGTH_REQUIRED, "a request says how long it is")
+            raise RefusedAccess(HTTPStatus.LENGTH_REQUIRED, "a request without Content-Length")
         if int(length) > BODY_BYTES:
             raise RefusedAccess(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has at most {BODY_BYTES} bytes")
 

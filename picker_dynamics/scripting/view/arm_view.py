@@ -256,7 +256,7 @@ class ArmView(View):
             self.say(said := self._record(fields["on"]))
             return {"said": said}
         if what == "play":
-            raise InputError("this is no recording", "play")
+            raise InputError("this is not a recording", "play")
         if what == "jog" and not any(map(_moves, fields.values())):
             with self._lock:
                 if self.wheel.driver == page and not self.tours.name:

@@ -66,9 +66,7 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
         kept = f"; what was there is kept as {backup.name}" if backup else ""
         context.tell(f"Written: {context.folder / name}{kept}", "good")
     if context.session.arm.get("kind") == SIMULATED:
-        context.tell(
-            "This was a rehearsal: a simulated arm's numbers tell nothing of a real one, so flash none of them.", "warning"
-        )
+        context.tell("This was a rehearsal with a simulated arm: do not flash its numbers.", "warning")
         return estimate
     files = {**context.files, "urdf": str(context.folder / URDF_NAME), "servo-overlay": str(context.folder / OVERLAY_NAME)}
     options = " ".join(f"--{option} {value}" for option, value in files.items() if value)
