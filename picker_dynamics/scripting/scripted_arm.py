@@ -134,8 +134,6 @@ class ScriptedArm:
         known, session: as given.
     """
 
-    _own = frozenset("_around _closed _drives _load _makes_motions _move _pose description known session".split())
-
     def __init__(
         self, known: Equipment | None = None, session: Session | None = None, pose: ArrayLike | None = None, drives: bool = False
     ):
@@ -154,7 +152,8 @@ class ScriptedArm:
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; one that arms do not have is an error."""
-        if name not in self._own and not hasattr(type(self), name):
+        known = name.startswith("_") or name in ("description", "known", "session")
+        if not known and not hasattr(type(self), name):
             raise AttributeError(f"an arm has no attribute {name!r}: {SETTABLE}")
         super().__setattr__(name, value)
 
