@@ -38,6 +38,9 @@ SOURCE_RATE = 0.05
 PACE = 0.98
 """Share of their largest speed with which set-points move at the most: the board and what guards it hold the whole."""
 
+UNCERTAIN = 0.3
+"""Share of its torque by which the model of an arm may be wrong: stiffness and masses by 15 % each."""
+
 TIP_CREEP = 0.05
 """Largest speed with which a fade or a change of payload moves the tip by itself [m/s]."""
 
@@ -57,6 +60,7 @@ class Compensator:
     Attributes:
         clamped: names of the joints whose last set-point was clamped.
         motor: (n,) torques of the motors at the last reference [N·m].
+        correction: (n,) [rad], added to set-points by who measures the joints (``rest_integral``); 0 after ``start``.
         source: share of its nominal voltage that the servos' supply gives without load; assign another where that is known.
     """
 
@@ -97,6 +101,7 @@ class Compensator:
         self._offset_from = np.zeros(self._bare.n) if offset is None else as_vector("offset", offset, self._bare.n)
         self._fade_elapsed, self._told = 0.0, None
         self._fading = self._rate = np.zeros(self._bare.n)
+        self.correction: Array = np.zeros(self._bare.n)
         self._fade_s: float | None = None  # known when the first reference is
 
     def start_held(self, q: ArrayLike, effort: ArrayLike) -> None:
@@ -152,7 +157,7 @@ class Compensator:
         self._fade_elapsed += dt
         self._payload.advance(dt)
         self._last = q, v, a = tuple(np.asarray(x, dtype=float) for x in (q, v, a))
-        tau_d = self._payload.torque(lambda model: model.required_torque(q, v, a))
+        tau_d = self._tau = self._payload.torque(lambda model: model.required_torque(q, v, a))
         self.side.advance(q, dt)
         if self.source != self._source:
             most = SOURCE_RATE * dt
@@ -162,7 +167,7 @@ class Compensator:
             self._fading = self._offset_from - wanted
             self._fade_s = self._long_enough(self.fade_s, q, self._fading)
         wanted = wanted + (1.0 - progress(self._fade_elapsed, self._fade_s)) * self._fading
-        free = q + wanted
+        free = q + wanted + self.correction
         within = q_cmd = np.minimum(np.maximum(free, self._lower), self._upper)  # at a third of the cost of np.clip
         if self._told is not None:
             # where a joint turns back its friction changes sides faster than a set-point may move, or turn
@@ -174,6 +179,32 @@ class Compensator:
         self._told, self._offset = q_cmd, q_cmd - q
         self.clamped = tuple(name for name, out in zip(self._bare.joint_names, (within != free).tolist()) if out)
         return q_cmd, tau_d
+
+    def room(self) -> tuple[Array, Array]:
+        """Least and largest correction, (n,) each [rad], that wrong figures explain at the last reference, at rest.
+
+        From the set-point at which the modelled torque, less ``UNCERTAIN`` of it, is lowered, to that at which it, and so much
+        more, is lifted; within the range of set-points.
+        """
+        assert self._last is not None
+        (q, v, _), servo, wrong = self._last, self._servo, UNCERTAIN * np.abs(self._tau)
+        before = self._wanted_offset(q, v, self._tau)
+        low, high = (servo.offset(servo.motor_for(self._tau + s * wrong, s), source=self._source) - before for s in (-1.0, 1.0))
+        return np.maximum(low, self._lower - q - before), np.minimum(high, self._upper - q - before)
+
+    def take_side(self, side: Array) -> None:
+        """Take the friction's side (n,) as it was measured; the correction makes up for that, and the set-point stays."""
+        assert self._last is not None
+        q, v, _ = self._last
+        before = self._wanted_offset(q, v, self._tau)
+        self.side.bounds = np.array([side, side])
+        self.correction = self.correction + before - self._wanted_offset(q, v, self._tau)
+
+    def side_at(self, q: Array) -> Array:
+        """Side of the friction of joints that stand at ``q`` (n,) [rad], measured, at the last set-point."""
+        assert self._told is not None
+        motor = self._servo.spring_torque(self._told, q, self._servo.supply_at(self._told, q, self._source))
+        return self._servo.side_of(motor, self._tau)
 
     def _long_enough(self, duration_s: float, q: Array, change: Array) -> float:
         """``duration_s``, or how long set-points need at the least to change by so much (n,) [rad] while the tip creeps [s].

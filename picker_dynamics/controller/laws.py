@@ -17,6 +17,7 @@ from picker_dynamics.board.session import Outputs
 from picker_dynamics.bus.goal_sender import PAUSE_S
 from picker_dynamics.control.compensation import NONE, Compensator
 from picker_dynamics.control.laws.law import Reference as LawReference
+from picker_dynamics.control.rest_integral import RestIntegral
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.errors import InputError
 from picker_dynamics.execution.goal_tracking import ArmState
@@ -93,12 +94,14 @@ class ServoLaw:
 
 
 class BusLaw(ServoLaw):
-    """Compensated set-points of servos that hold their last goal: after a stall of this process references go on where it was."""
+    """Compensated set-points of servos that measure and hold their last goal: after a stall of this process references go on
+    where it was; at rest ``integral`` closes what the model leaves open."""
 
     waits = True
 
-    def __init__(self, compensator: Compensator):
+    def __init__(self, compensator: Compensator, integral: RestIntegral):
         super().__init__(compensator)
+        self.integral = integral
         self._delay_s, self._rate, self._now_s = 0.0, 1.0, -math.inf
         self._q: Array | None = None
 
@@ -112,6 +115,7 @@ class BusLaw(ServoLaw):
 
     def start(self, session: Outputs) -> None:
         super().start(session)
+        self.integral.start()
         self._delay_s, self._rate, self._now_s = 0.0, 1.0, -math.inf
 
     def command(self, reference: Reference | None, state: ArmState | None) -> Command | None:
@@ -121,6 +125,8 @@ class BusLaw(ServoLaw):
         if not reference.v.any() and self._q is not None and np.array_equal(reference.q, self._q):
             late_s, self._delay_s = self._delay_s, 0.0  # at rest nothing is late
         self._q, rate = reference.q, self._rate
+        if state is not None and state.v is not None:
+            self.integral.advance(reference.q, bool(reference.v.any()), state.time_s, state.q, state.v)
         command = super().command(replace(reference, v=rate * reference.v, a=rate**2 * reference.a), state)
         self._last_s = reference.time_s + late_s  # references go on so much later, and no time passes meanwhile
         return command

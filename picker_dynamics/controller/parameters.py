@@ -178,6 +178,11 @@ SERVO_DYNAMICS = (
     at_start("fade_s", 0.5, "shortest duration of the fade after activation and mode changes [s]", 0.1, 10.0),
 )
 
+BUS_DYNAMICS = (
+    *SERVO_DYNAMICS,
+    Setting("integral", True, "at rest: bring the measured joints slowly to their reference, as far as wrong figures explain it"),
+)
+
 
 def bandwidth(default: float) -> Setting:
     return at_start("bandwidth", default, "bandwidth of the computed torque: Kp = w^2, Kd = 2 w [rad/s]", 0.1, 500.0)

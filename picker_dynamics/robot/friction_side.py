@@ -38,6 +38,7 @@ class FrictionSide:
         width: w [rad], a number or (n,), > 0.
         last: (n,) where it was told to go [rad]; None: nowhere yet.
         bounds: (2, n) least and largest that the side may be, -1 to 1; equal where it is known.
+        kept: (n,) joints whose side stays though they stand, or False: none.
     """
 
     def __init__(self, n: int, width: float | Array = WIDTH):
@@ -56,6 +57,7 @@ class FrictionSide:
         """Start at rest, on ``side`` (n,); None: unknown."""
         self.last: Array | None = None
         self._stood_s = 0.0
+        self.kept: np.ndarray | bool = False
         self.bounds: Array = np.array([np.full(self._n, -1.0), np.ones(self._n)] if side is None else [side, side], dtype=float)
 
     def advance(self, q: Array, dt: float = 0.0) -> None:
@@ -70,7 +72,7 @@ class FrictionSide:
             return
         self._stood_s += dt
         if self._stood_s > SETTLED_S:
-            self.bounds = self.bounds * math.exp(-dt / LETTING_GO_S)
+            self.bounds = self.bounds * np.where(self.kept, 1.0, math.exp(-dt / LETTING_GO_S))
 
     def follow(self, path: Array) -> None:
         """Advance the hysteresis along ``path`` (s, n) [rad] without a stop: only reversals of a joint matter."""

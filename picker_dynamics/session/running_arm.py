@@ -21,6 +21,7 @@ from picker_dynamics.bus.bus_session import BusSession
 from picker_dynamics.bus.dialects import DIALECTS
 from picker_dynamics.bus.transport import PATIENCE_S, FeetechBus
 from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.control.rest_integral import RestIntegral
 from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
 from picker_dynamics.controller import parameters
@@ -45,7 +46,7 @@ from picker_dynamics.execution.gripping import GripperCommand, GripperSettings, 
 from picker_dynamics.execution.lease import Holder, Kind
 from picker_dynamics.execution.motion import Motion, Phase
 from picker_dynamics.execution.planning import Worker, at_once
-from picker_dynamics.execution.tip_uncertainty import tip_uncertainty
+from picker_dynamics.execution.tip_uncertainty import joint_uncertainty, tip_uncertainty
 from picker_dynamics.robot import arms, servo_arm
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription
@@ -168,14 +169,19 @@ class RunningArm:
         return ServoBoard(session), ServoLaw(law)
 
     def _servo_bus(self, servos: ServoMap, open_port: Callable[[str, int], Port]) -> tuple[Hardware, Law]:
-        hardware, law = self.settings[HARDWARE], self._compensator(servos)
+        hardware, dynamics = self.settings[HARDWARE], self.settings[DYNAMICS]
         hardware.declare(*parameters.SERVO_BUS)
+        dynamics.declare(*parameters.BUS_DYNAMICS)
+        law = self._compensator(servos)
+        step, free = 2.0 * (joint_uncertainty(servos) - servos.model.gap), np.array([one.grip is None for one in servos.servos])
+        integral = RestIntegral(law, step, servos.model.play, free)
+        integral.on = dynamics["integral"]
         dialect = DIALECTS[servos.bus or ""]
         patience_s = SIMULATED_PATIENCE_S if hardware["at_rest_pose"] else PATIENCE_S
         bus = FeetechBus(hardware["port"], hardware["baud"], dialect.sync_reads, self.clock, open_port, patience_s)
         session = BusSession(bus, dialect, servos, clock=self.clock)
         self.connection = Connection(session, hardware["port"])
-        return BusServos(session), BusLaw(law)
+        return BusServos(session), BusLaw(law, integral)
 
     def _compensator(self, servos: ServoMap) -> Compensator:
         dynamics = self.settings[DYNAMICS]
@@ -235,6 +241,8 @@ class RunningArm:
             self._take_payload()
         if isinstance(law, ServoLaw):
             law.compensator.set_mode(values["compensation"])
+        if isinstance(self.controller.law, BusLaw):
+            self.controller.law.integral.on = values["integral"]
 
     def _take_payload(self) -> None:
         values = self.settings[DYNAMICS]

@@ -123,6 +123,7 @@ class Plant(MujocoArm):
         self._held_back = self._friction + self.servo.coulomb
         self._slick = self.servo.frictionless and not self._held_back.any()
         self._most: np.ndarray | None = None
+        self._force, self._jacobian = np.zeros(3), np.zeros((3, m.nv))
         m.jnt_solref[:], m.jnt_solimp[:] = _STIFF_CONSTRAINT
         for index, joint, servo in zip(self._joint, description.movable, servo_map.servos):
             if joint.type != "continuous":
@@ -159,6 +160,16 @@ class Plant(MujocoArm):
         self._most = np.asarray(share) * self.servo.motor_stall
         self.wake()
 
+    def push(self, force: ArrayLike) -> None:
+        """Push the tool, from now on, with ``force`` (3,) [N], base frame."""
+        self._force = np.array(force, dtype=float)
+        self.wake()
+
+    def block(self, joint: int, lower: float, upper: float) -> None:
+        """Move the mechanical stops of a joint to ``lower`` and ``upper`` [rad or m]: something is in its way."""
+        self._m.jnt_range[self._joint[joint]] = lower, upper
+        self.wake()
+
     # --- motion -----------------------------------------------------------------------------------
 
     def step(self, pulses_us: Iterable[float | None] | None = None) -> None:
@@ -186,7 +197,8 @@ class Plant(MujocoArm):
         """One ``dt``: spring and friction act during it; damping is MuJoCo's, implicit."""
         m, d, own = self._m, self._d, self._own
         spring = self._spring(d.qpos[self._q_index])
-        d.qfrc_applied[own] = spring
+        pushed = self._pushed()
+        d.qfrc_applied[own] = spring + pushed
         if self._slick:
             if not self.servo.stiff_supply:
                 self._supply = self.servo.supply_under(spring - self._emf * d.qvel[own], self.source)
@@ -200,10 +212,18 @@ class Plant(MujocoArm):
         motor = spring - self._emf * v
         self._supply = self.servo.supply_under(motor, self.source)
         bound = self._held_back + self.servo.load_friction * np.abs(motor)
-        free = v + self._response @ (spring + d.qfrc_passive[own] - d.qfrc_bias[own])
+        free = v + self._response @ (spring + pushed + d.qfrc_passive[own] - d.qfrc_bias[own])
         self._dry = dry_friction(free.tolist(), self._rows, bound.tolist(), self._dry)
-        d.qfrc_applied[own] = spring + self._dry
+        d.qfrc_applied[own] = spring + pushed + self._dry
         mujoco.mj_step2(m, d)
+
+    def _pushed(self) -> np.ndarray:
+        """Torque on the joints of what pushes the tool, (n,) [N·m]."""
+        if not self._force.any():
+            return np.zeros(self.n)
+        mujoco.mj_jacBody(self._m, self._d, self._jacobian, None, self._tool)
+        pushed: np.ndarray = (self._force @ self._jacobian)[self._dof]
+        return pushed
 
     def _spring(self, q: np.ndarray) -> np.ndarray:
         """Torque of the springs at ``q``, (n,) [N·m]; 0 where relaxed."""

@@ -43,10 +43,23 @@ class BusRig(Rig):
     Args:
         urdf: of the arm; the picker's by default.
         dialect: of the servos; ``before``: is done to the bus at first.
+        error, seed: bound of the true arm's errors, and what they are drawn from.
         settings: ``part__name=value``.
     """
 
-    def __init__(self, q=None, urdf="", overlay="", connect=True, before=None, dialect=STS, period_s=PERIOD_S, **settings):
+    def __init__(
+        self,
+        q=None,
+        urdf="",
+        overlay="",
+        connect=True,
+        before=None,
+        dialect=STS,
+        period_s=PERIOD_S,
+        error=0.0,
+        seed=0,
+        **settings,
+    ):
         overlay = overlay or ("typical" if urdf else TYPICAL)
         description, servos = servo_arm.load(urdf, "", overlay)
         values = {part: {"servo_overlay": overlay, "urdf": urdf} for part in parameters.PARTS}
@@ -56,7 +69,8 @@ class BusRig(Rig):
             part, _, name = name.partition("__")
             values[part][name.replace("__", ".")] = value
         self.period_s = period_s
-        self.plant = Plant(description, servos, q=servos.rest if q is None else q, support=True, quantise=False, dt=1e-3)
+        true = {"plant_error": error, "seed": seed, "support": True, "quantise": False, "dt": 1e-3}
+        self.plant = Plant(description, servos, q=servos.rest if q is None else q, **true)
         self.board = self.bus = RecordingBus(self.plant, servos)
         if before is not None:
             before(self.bus)
