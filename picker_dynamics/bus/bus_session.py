@@ -175,6 +175,12 @@ class BusSession(WiredOutputs):
             self._commanded = True
         return refusal is None
 
+    def halt(self, why: str, now_s: float) -> None:
+        """Leave the goals where they are, at once, and take no commands until the arm stands; they begin anew where it does."""
+        if self.state is State.ACTIVE and not self._restart:
+            self.sender.hold(self.sender.goals, self.sender.torque, now_s)
+            self._restart, self._stands_s = why, now_s
+
     # -- time ----------------------------------------------------------------------------------------------
 
     def tick(self, now_s: float) -> None:

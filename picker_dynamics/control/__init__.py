@@ -2,4 +2,4 @@
 control laws, and the models of both.  Imports ``robot``, with models by its interface, and ``trajectory``.
 """
 
-__all__ = ["compensation", "laws", "payload_change", "rest_integral", "state_model", "supply_follow", "torque_loop"]
+__all__ = ["compensation", "contact", "laws", "payload_change", "rest_integral", "state_model", "supply_follow", "torque_loop"]

@@ -192,19 +192,29 @@ class Compensator:
         low, high = (servo.offset(servo.motor_for(self._tau + s * wrong, s), source=self._source) - before for s in (-1.0, 1.0))
         return np.maximum(low, self._lower - q - before), np.minimum(high, self._upper - q - before)
 
-    def take_side(self, side: Array) -> None:
-        """Take the friction's side (n,) as it was measured; the correction makes up for that, and the set-point stays."""
+    def take_side(self, joints: np.ndarray, side: Array) -> None:
+        """Take the friction's side (n,) of ``joints``, as it was measured; the correction makes up for that, set-points stay."""
         assert self._last is not None
         q, v, _ = self._last
         before = self._wanted_offset(q, v, self._tau)
-        self.side.bounds = np.array([side, side])
+        self.side.bounds = np.where(joints, side, self.side.bounds)
         self.correction = self.correction + before - self._wanted_offset(q, v, self._tau)
+
+    def motor_at(self, q: Array, v: Array) -> Array:
+        """Torques of the motors (n,) [N·m] of joints measured at ``q``, ``v`` (n,) [rad, rad/s], at the last set-point."""
+        assert self._last is not None
+        told = self._last[0] + self._offset
+        return self._servo.motor_torque(told, q, v, self._servo.supply_at(told, q, self._source))
+
+    def excess(self, q: Array, v: Array) -> Array:
+        """What motors give there (n,) [N·m] beyond what the last reference needs on any side that friction may have."""
+        motor = self.motor_at(q, v)
+        low, high = (self._servo.motor_for(self._tau, side) for side in self.side.bounds)
+        return motor - np.minimum(np.maximum(motor, low), high)
 
     def side_at(self, q: Array) -> Array:
         """Side of the friction of joints that stand at ``q`` (n,) [rad], measured, at the last set-point."""
-        assert self._told is not None
-        motor = self._servo.spring_torque(self._told, q, self._servo.supply_at(self._told, q, self._source))
-        return self._servo.side_of(motor, self._tau)
+        return self._servo.side_of(self.motor_at(q, np.zeros_like(q)), self._tau)
 
     def _long_enough(self, duration_s: float, q: Array, change: Array) -> float:
         """``duration_s``, or how long set-points need at the least to change by so much (n,) [rad] while the tip creeps [s].

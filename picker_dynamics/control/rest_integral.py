@@ -85,7 +85,7 @@ class RestIntegral:
         """Begin a motion, or go on with it."""
         one = self._compensator
         if self._stood_s:
-            one.take_side(np.where(self._way != 0.0, one.side_at(q), one.side.middle))
+            one.take_side(self._way != 0.0, one.side_at(q))
             one.side.kept = False
             self._rest()
         one.correction = one.correction * math.exp(-way / FADE_RAD)
@@ -106,4 +106,4 @@ class RestIntegral:
         one.correction, one.side.kept = after, acts & (sign * one.side.middle > 0.0)
         if (gives := arrived & ~self._given_back).any():
             self._given_back |= gives
-            one.take_side(np.where(gives, GIVEN_BACK * self._way, one.side.middle))
+            one.take_side(gives, GIVEN_BACK * self._way)

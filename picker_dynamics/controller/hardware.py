@@ -25,11 +25,13 @@ class Command:
         time_s: when the set-point is due, or the time of the state that the effort answers [s].
         effort: (n,) torques that the joints need [N·m or N].
         setpoint: (n,) of position servos [rad or m]; None: the joints take efforts.
+        contact: what the arm meets, in words; it has to stop.
     """
 
     time_s: float
     effort: Array
     setpoint: Array | None = None
+    contact: str = ""
 
 
 class Hardware(Protocol):
@@ -109,6 +111,8 @@ class BusServos:
     def write(self, command: Command, now_s: float) -> bool:
         if command.setpoint is None:
             raise InputError("bus servos take set-points, not efforts", subject="setpoint")
+        if command.contact:
+            self.session.halt(command.contact, now_s)
         return self.session.command(command.setpoint, now_s)
 
     def set_model(self, model: DynamicsModel) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from picker_dynamics.board.session import Outputs
 from picker_dynamics.bus.goal_sender import PAUSE_S
 from picker_dynamics.control.compensation import NONE, Compensator
+from picker_dynamics.control.contact import Contact
 from picker_dynamics.control.laws.law import Reference as LawReference
 from picker_dynamics.control.rest_integral import RestIntegral
 from picker_dynamics.control.torque_loop import TorqueLoop
@@ -95,13 +96,13 @@ class ServoLaw:
 
 class BusLaw(ServoLaw):
     """Compensated set-points of servos that measure and hold their last goal: after a stall of this process references go on
-    where it was; at rest ``integral`` closes what the model leaves open."""
+    where it was; at rest ``integral`` closes what the model leaves open, in motion ``contact`` looks at what it meets."""
 
     waits = True
 
-    def __init__(self, compensator: Compensator, integral: RestIntegral):
+    def __init__(self, compensator: Compensator, integral: RestIntegral, contact: Contact):
         super().__init__(compensator)
-        self.integral = integral
+        self.integral, self.contact = integral, contact
         self._delay_s, self._rate, self._now_s = 0.0, 1.0, -math.inf
         self._q: Array | None = None
 
@@ -116,6 +117,7 @@ class BusLaw(ServoLaw):
     def start(self, session: Outputs) -> None:
         super().start(session)
         self.integral.start()
+        self.contact.start()
         self._delay_s, self._rate, self._now_s = 0.0, 1.0, -math.inf
 
     def command(self, reference: Reference | None, state: ArmState | None) -> Command | None:
@@ -125,11 +127,14 @@ class BusLaw(ServoLaw):
         if not reference.v.any() and self._q is not None and np.array_equal(reference.q, self._q):
             late_s, self._delay_s = self._delay_s, 0.0  # at rest nothing is late
         self._q, rate = reference.q, self._rate
+        moves, met = bool(reference.v.any()), ""
+        reference = replace(reference, v=rate * reference.v, a=rate**2 * reference.a)
         if state is not None and state.v is not None:
-            self.integral.advance(reference.q, bool(reference.v.any()), state.time_s, state.q, state.v)
-        command = super().command(replace(reference, v=rate * reference.v, a=rate**2 * reference.a), state)
+            met = self.contact.advance(reference.v, state.time_s, state.q, state.v)
+            self.integral.advance(reference.q, moves, state.time_s, state.q, state.v)
+        command = super().command(reference, state)
         self._last_s = reference.time_s + late_s  # references go on so much later, and no time passes meanwhile
-        return command
+        return command and replace(command, contact=met)
 
 
 class TorqueLaw:

@@ -181,6 +181,7 @@ SERVO_DYNAMICS = (
 BUS_DYNAMICS = (
     *SERVO_DYNAMICS,
     Setting("integral", True, "at rest: bring the measured joints slowly to their reference, as far as wrong figures explain it"),
+    Setting("contact_stop", True, "in motion: stop where joints meet more than wrong figures explain, and hold there"),
 )
 
 

@@ -21,6 +21,7 @@ from picker_dynamics.bus.bus_session import BusSession
 from picker_dynamics.bus.dialects import DIALECTS
 from picker_dynamics.bus.transport import PATIENCE_S, FeetechBus
 from picker_dynamics.control.compensation import Compensator
+from picker_dynamics.control.contact import Contact
 from picker_dynamics.control.rest_integral import RestIntegral
 from picker_dynamics.control.state_model import MODEL_STEP_S, ArmStateModel
 from picker_dynamics.control.torque_loop import TorqueLoop
@@ -175,13 +176,14 @@ class RunningArm:
         law = self._compensator(servos)
         step, free = 2.0 * (joint_uncertainty(servos) - servos.model.gap), np.array([one.grip is None for one in servos.servos])
         integral = RestIntegral(law, step, servos.model.play, free)
-        integral.on = dynamics["integral"]
+        contact = Contact(law, servos.model, self.description.effort_units, free)
+        integral.on, contact.on = dynamics["integral"], dynamics["contact_stop"]
         dialect = DIALECTS[servos.bus or ""]
         patience_s = SIMULATED_PATIENCE_S if hardware["at_rest_pose"] else PATIENCE_S
         bus = FeetechBus(hardware["port"], hardware["baud"], dialect.sync_reads, self.clock, open_port, patience_s)
         session = BusSession(bus, dialect, servos, clock=self.clock)
         self.connection = Connection(session, hardware["port"])
-        return BusServos(session), BusLaw(law, integral)
+        return BusServos(session), BusLaw(law, integral, contact)
 
     def _compensator(self, servos: ServoMap) -> Compensator:
         dynamics = self.settings[DYNAMICS]
@@ -242,7 +244,7 @@ class RunningArm:
         if isinstance(law, ServoLaw):
             law.compensator.set_mode(values["compensation"])
         if isinstance(self.controller.law, BusLaw):
-            self.controller.law.integral.on = values["integral"]
+            self.controller.law.integral.on, self.controller.law.contact.on = values["integral"], values["contact_stop"]
 
     def _take_payload(self) -> None:
         values = self.settings[DYNAMICS]

@@ -20,8 +20,8 @@ SO101 = str(resource("urdf/so101.urdf"))
 HOME = np.array(servo_arm.load(SO101, "", "typical")[1].home)
 PLACES = HOME + [0.4, 0.2, -0.2, 0.1, 0.3, 0.0], HOME + [-0.3, -0.2, 0.3, -0.2, -0.2, 0.0], HOME
 WRONG, CLOSES_S, TICK, SHOULDER, GRIPPER = 0.15, 3.0, 2 * np.pi / 4096, 1, 5
-WINDS_S = 10.0
-"""In which a set-point that nothing holds would wind up by 0.3 rad."""
+WINDS_S = 5.0
+"""In which a set-point that nothing holds would wind up by 0.15 rad."""
 
 TARGET_M = 3e-3
 """Of the true tip at rest, at the worst."""
@@ -96,7 +96,7 @@ def test_the_next_motion_begins_and_goes_on_without_a_step():
 
 @pytest.mark.parametrize("gap", [0.06, 0.25], ids=["within what is uncertain", "far"])
 def test_nothing_winds_up_against_what_blocks_the_arm(gap):
-    rig = driven()
+    rig = driven(dynamics__contact_stop=False)
     wall = rig.plant.q[SHOULDER] + 0.1
     rig.plant.block(SHOULDER, -2.0, wall)
     rig.move(HOME + np.eye(6)[SHOULDER] * (0.1 + gap), 1.0)
@@ -136,13 +136,13 @@ def test_the_gripper_presses_no_more():
     assert abs(law(rig).compensator.correction[GRIPPER]) < 1e-5, "what other motors take of the supply"
 
 
-@pytest.mark.parametrize("seed", range(40 if LONG else 2))
+@pytest.mark.parametrize("seed", range(40 if LONG else 3))
 def test_it_never_hunts_whatever_happens(seed):
     """Drawn rests: loads that nobody names, hands, blocked joints, supplies, lost replies and stalls; then it is left alone."""
     rng = np.random.default_rng(seed)
     rig = driven(seed)
     most = rig.arm.servos.setpoint_speed * PAUSE_S / TICK + 1.0
-    for _ in range(2):
+    for _ in range(4 if LONG else 1):
         rig.bus.goals.clear()
         rig.move(PLACES[rng.integers(3)] + rng.uniform(-0.2, 0.2, 6) * [1, 1, 1, 1, 1, 0], 1.0)
         rig.run(float(rng.uniform(1.5, 4.0)))
@@ -173,4 +173,3 @@ def test_it_never_hunts_whatever_happens(seed):
         rig.bus.harm = lambda _servo, frame: frame
         for joint in range(5):
             rig.plant.block(joint, -3.0, 3.0)
-        rig.run(1.0)
