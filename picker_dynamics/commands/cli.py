@@ -20,7 +20,7 @@ COMMANDS = {
     "up": ("up",),
     "arm_commands": ("move", "home", "park", "jog", "stop", "reset", "relax", "disable", "enable", "payload"),
     "pick": ("pick", "place"),
-    "drive": ("drive",),
+    "drive": ("drive", "guide"),
     "follow": ("follow",),
     "teach": ("teach", "replay"),
     "status": ("status",),

@@ -15,6 +15,7 @@ from textwrap import wrap
 import numpy as np
 
 from picker_dynamics.errors import PickerError
+from picker_dynamics.execution.guiding import HandGuide
 from picker_dynamics.robot.kinematic_tree import tip_way
 from picker_dynamics.robot.tip_target import tip_step
 from picker_dynamics.robot.units import told
@@ -34,14 +35,22 @@ DRAWN_S, STALE_S = 0.1, 0.5
 LEFT_S = 0.3
 """How long it may take until the controller says that the arm was left [s]; else it notices the silence."""
 
+GUIDE = "b"
+"""Key with which a hand guides the arm."""
+
+HOLDS_S = 1.0
+"""How long an arm that was let go may take until it holds [s]."""
+
 SAID = 3
 """Lines that stay in front of the person."""
 
 
 def add_parser(commands) -> None:
-    """Register ``drive``."""
-    parser = commands.add_parser("drive", help="drive the arm by keyboard, in bounded steps")
-    shared.add(parser, "--namespace", "--host")
+    """Register ``drive`` and ``guide``."""
+    drive = commands.add_parser("drive", help="drive the arm by keyboard, in bounded steps")
+    guide = commands.add_parser("guide", help="move the arm by hand: it bears itself, and stays where you leave it")
+    for parser in (drive, guide):
+        shared.add(parser, "--namespace", "--host")
 
 
 def run(options, make_seat: Callable[..., Seat] | None = None) -> int:
@@ -50,7 +59,10 @@ def run(options, make_seat: Callable[..., Seat] | None = None) -> int:
         arm = shared.equipment(client)
         client.take_arm()
         try:
-            (make_seat or Seat)(client, arm).drive(pressed)
+            seat = (make_seat or Seat)(client, arm)
+            if options.command == "guide":
+                seat.keep(GUIDE)
+            seat.drive(pressed)
         except (EOFError, OSError, KeyboardInterrupt):  # the terminal is gone, or Ctrl-C
             pass
         finally:
@@ -67,7 +79,8 @@ class Seat:
         arm: that runs.
     """
 
-    help = (keyboard.__doc__ or "").split("\n\n")[1]
+    help = f"""{(keyboard.__doc__ or "").split(chr(10) * 2)[1]}
+    {GUIDE}             guide the arm by hand, where it measures its joints; any other key lets go"""
 
     def __init__(self, client, arm):
         self.client, self.arm, self.description = client, arm, arm.description
@@ -75,6 +88,7 @@ class Seat:
         self.kinematics = arm.model().forward_kinematics
         self.said = ["h: which keys there are"]
         self._goal = ""
+        self.hand: HandGuide | None = None
         self._drawn_s, self._lines = -math.inf, 0
 
     def drive(self, pressed: Callable[[float], list[str]]) -> None:
@@ -100,7 +114,10 @@ class Seat:
     # -- what keys mean ----------------------------------------------------------------------------------------
 
     def act(self, action: keyboard.Action | None) -> None:
-        """Do what a key asks for; raises a PickerError where that cannot be."""
+        """Do what a key asks for; raises a PickerError where that cannot be.  A hand that guides lets go at any key."""
+        if self.hand is not None:
+            self.let_go("let go: the arm holds")
+            self.client.wait_at_most(HOLDS_S, lambda: not self.hindrance())
         if action is None:
             return
         if action.what == "stop":
@@ -119,10 +136,35 @@ class Seat:
             self._goal = self.client.submit(self.client.message(duration_s, target), as_driver=True)
 
     def keep(self, key: str) -> None:
-        """Do what a key means that moves nothing: nothing here."""
+        """Do what a key means that is no step; raises a PickerError where that cannot be."""
+        if key == GUIDE:
+            if why := self.hindrance():
+                raise PickerError(f"not guided: {why}")
+            self.hand = HandGuide(self.description.position_units, self.client.hardware.get("provenance"))
+            self.say("move the arm by hand; any key lets go")
 
     def turn(self) -> None:
-        """Do what is due without a key: nothing here."""
+        """Do what is due without a key: follow a hand, until that cannot be any more."""
+        if self.hand is not None:
+            if why := self.lost():
+                self.let_go(f"let go, the arm holds: {why}")
+            else:
+                held = self.held()
+                pose = self.hand.target(np.array(self.client.state), held, self.client.seen_s)
+                self.client.jog({"pose": pose.tolist()})
+
+    def lost(self) -> str:
+        """Why the arm follows no longer; empty: it does."""
+        client = self.client
+        if client.hardware.get("state") != "active" or client.desired is None or client.state is None:
+            return f"hardware: {client.hardware.get('message', 'not heard')}"
+        return client.refusal or ("" if client.drives else "the arm was left")
+
+    def let_go(self, why: str) -> None:
+        """Let the arm come to rest."""
+        self.hand = None
+        self.client.jog({})
+        self.say(why)
 
     def held(self) -> np.ndarray:
         """The pose that is held, (n,) [rad or m], within the limits."""

@@ -101,7 +101,9 @@ class FollowSeat(drive.Seat):
 
     def keep(self, key: str) -> None:
         """Follow from now on.  Raises a PickerError where that cannot be."""
-        if key == FOLLOW and not self.follows:
+        if key != FOLLOW:
+            super().keep(key)
+        elif not self.follows:
             if why := self.hindrance():
                 raise PickerError(f"not followed: {why}")
             self.ahead()
@@ -115,11 +117,11 @@ class FollowSeat(drive.Seat):
     def let_go(self, why: str) -> None:
         """Let the arm come to rest."""
         self.follows = False
-        self.client.jog({})
-        self.say(why)
+        super().let_go(why)
 
     def turn(self) -> None:
         """Send the arm to where the leader is; let go where that cannot be any more."""
+        super().turn()
         try:
             q = self.ahead()
             if not self.follows:
@@ -134,13 +136,6 @@ class FollowSeat(drive.Seat):
             self.is_near = True
             self.say("the arm follows")
         self.client.jog({"pose": q.tolist(), "speed": 1.0 if self.is_near else APPROACH})
-
-    def lost(self) -> str:
-        """Why the arm follows no longer; empty: it does."""
-        client = self.client
-        if client.hardware.get("state") != "active" or client.desired is None:
-            return f"hardware: {client.hardware.get('message', 'not heard')}"
-        return client.refusal or ("" if client.drives else "the arm was left")
 
     def away(self, q: np.ndarray) -> np.ndarray:
         """How far each joint is from the leader's pose ``q``, as far as it may go there, (n,) [rad or m]."""

@@ -57,7 +57,7 @@ class TeachSeat(drive.Seat):
             PickerError: the arm moves, or is not held; there is no gripper.
         """
         if key not in KEPT:
-            return
+            return super().keep(key)
         what = KEPT[key]
         if what == "pause":
             self.file.add(Pause(PAUSE_S))

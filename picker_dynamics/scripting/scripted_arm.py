@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -22,6 +23,7 @@ from picker_dynamics.errors import (
     PickerError,
     RecordingError,
 )
+from picker_dynamics.execution.guiding import HandGuide
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number, payload_values
@@ -344,6 +346,32 @@ class ScriptedArm:
             raise GoalRefusedError(why)
         session.jog({"pose": pose, "speed": speed})
         return held
+
+    def guide(self, seconds: float | None = None, meanwhile: Callable[[], object] = lambda: None) -> Array:
+        """Let a hand move the arm, which bears itself and stays where the hand leaves it; errors as ``stream``.
+
+        Args:
+            seconds: for how long; None: until Ctrl-C, or until ``meanwhile`` raises.
+            meanwhile: called again and again.
+
+        Returns:
+            The pose where it holds then, (n,) [rad or m].
+
+        Raises:
+            InputError: an arm that does not measure its joints.
+        """
+        session = self._moving()
+        hand = HandGuide(self.description.position_units, session.hardware.get("provenance"))
+        ends_s = math.inf if seconds is None else session.now_s + checked_number("seconds", seconds, above=0.0)
+        try:
+            while session.now_s < ends_s:
+                self.stream(hand.target(np.array(session.state), self.held, session.seen_s))
+                session.spin(STEP_S)
+                meanwhile()
+        finally:
+            self.cancel()
+        session.wait_holding()
+        return self.held
 
     def replay(
         self,
