@@ -85,6 +85,13 @@ class Equipment:
             f"{arm.name} has no gripper: each joint moves the tool ({arm.tool}); give the gripper's servo a `grip`", "gripper"
         )
 
+    def grips(self) -> tuple[float, float]:
+        """Where the gripper is open, and where it touches what it holds, or itself [rad or m]; errors as ``require_gripper``."""
+        j = self.require_gripper()
+        lower, upper = float(self.description.lower[j]), float(self.description.upper[j])
+        grip = None if self.servos is None else self.servos.servos[j].grip
+        return upper, lower if grip is None else min(max(grip.contact, lower), upper)
+
     @cached_property
     def limits(self) -> TorqueLimits:
         """Torques that the joints may give."""

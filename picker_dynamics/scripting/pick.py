@@ -89,10 +89,8 @@ def _jaws(known: Equipment, how: Handling) -> tuple[str, float, float]:
     """The gripper's joint, and where it is open, and closed."""
     j, arm = known.require_gripper(), known.description
     name, lower, upper = arm.joint_names[j], float(arm.lower[j]), float(arm.upper[j])
-    grip = None if known.servos is None else known.servos.servos[j].grip
-    touches = lower if grip is None else min(max(grip.contact, lower), upper)
     found = []
-    for what, value, usual in (("opened", how.opened, upper), ("closed", how.closed, touches)):
+    for what, value, usual in zip(("opened", "closed"), (how.opened, how.closed), known.grips()):
         value = usual if value is None else checked_number(what, value)
         if not lower <= value <= upper:
             low, high, asked = (told(one, arm.position_units[j]) for one in (lower, upper, value))

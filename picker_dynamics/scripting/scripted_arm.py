@@ -27,6 +27,7 @@ from picker_dynamics.execution.guiding import HandGuide
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.execution.waypoints import Waypoint
 from picker_dynamics.robot.model import Array, DynamicsModel, as_vector, checked_number, payload_values
+from picker_dynamics.robot.units import told
 from picker_dynamics.session.session import GoalData, Row, Session
 from picker_dynamics.trajectory.trajectory import Trajectory
 
@@ -159,6 +160,15 @@ class ScriptedArm:
             raise AttributeError(f"an arm has no attribute {name!r}: {SETTABLE}")
         super().__setattr__(name, value)
 
+    def __repr__(self) -> str:
+        name = f"Arm {self.description.name}"
+        if self._closed:
+            return f"<{name}: closed>"
+        each = zip(self.joint_names, self.q.tolist(), self.description.position_units)
+        joints, tip = ", ".join(f"{joint} {told(at, unit)}" for joint, at, unit in each), ", ".join(f"{x:.3f}" for x in self.tip)
+        doing = "offline" if self.session is None else f"{self.session.hardware['state']}, {self.session.controller['phase']}"
+        return f"<{name}: {joints}; tip ({tip}) m; {doing}>"
+
     def close(self) -> None:
         """Let the arm decelerate to a hold, as ``cancel``, and leave it so; nothing can be asked of it any more.
 
@@ -239,6 +249,18 @@ class ScriptedArm:
         A running graph is asked for its payload at each call: a loop there takes ``model`` once.
         """
         return self.model.gravity(self.q if q is None else not_degrees(self.description, q))
+
+    def jacobian(self, q: ArrayLike | None = None) -> Array:
+        """Jacobian of the tip, (..., 3, n) [m/rad or 1], base frame, at ``q`` (..., n), by default here."""
+        return self.model.jacobian(self.q if q is None else not_degrees(self.description, q))
+
+    def mass_matrix(self, q: ArrayLike | None = None) -> Array:
+        """Mass matrix, (..., n, n), payload included, at ``q`` (..., n), by default here."""
+        return self.model.mass_matrix(self.q if q is None else not_degrees(self.description, q))
+
+    def ik(self, tip: Sequence[float], *, pitch: float | None = None, direction: ArrayLike | None = None) -> Array:
+        """Joint positions (n,) with the tip at ``tip`` (3,) [m], near those that are held; arguments and errors as ``move``."""
+        return Asked(None, tip, pitch, direction).target(self.description, self._within(self.held))
 
     def plan(
         self,
@@ -472,6 +494,14 @@ class ScriptedArm:
         self.known.require_gripper()
         with self._moves_alone() as session:
             return self._begun(session, GoalData("grip", {"position": checked_number("at", at)}), wait)
+
+    def open_gripper(self, *, wait: bool = True) -> Move:
+        """Open the gripper as far as it goes; errors as ``move``."""
+        return self.grip(self.known.grips()[0], wait=wait)
+
+    def close_gripper(self, *, wait: bool = True) -> Move:
+        """Close the gripper until it touches what it holds, or itself; errors as ``move``."""
+        return self.grip(self.known.grips()[1], wait=wait)
 
     def home(self, *, wait: bool = True) -> Move:
         """Move to the home pose, of the servo map or of config/arms.yaml."""

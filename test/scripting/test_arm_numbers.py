@@ -143,3 +143,25 @@ def test_a_masked_row_is_none_and_an_unmasked_one_is():
 def test_what_is_out_of_bounds_is_told_with_value_and_bound(arm, ask, said):
     with pytest.raises(InputError, match=f"^{said}$"):
         ask(arm)
+
+
+def test_an_arm_shows_where_it_is_and_answers_questions_of_students():
+    with Arm.offline() as arm:
+        q, model = arm.q, arm.model
+        assert re.fullmatch(r"<Arm picker: base 0\.0 deg, .*; tip \(0\.\d+, -?0\.000, 0\.\d+\) m; offline>", repr(arm))
+        step = 1e-6 * np.eye(5)
+        numeric = np.column_stack([(arm.tip_at(q + one) - arm.tip_at(q - one)) / 2e-6 for one in step])
+        np.testing.assert_allclose(arm.jacobian(), numeric, atol=1e-8)
+        v = np.array([0.3, -0.2, 0.5, 0.1, 0.4])
+        np.testing.assert_allclose(arm.mass_matrix() @ v, model.inverse_dynamics(q, 0 * v, v) - model.gravity(q), atol=1e-12)
+        np.testing.assert_allclose(arm.tip_at(arm.ik((0.24, 0.05, 0.16))), (0.24, 0.05, 0.16), atol=1e-6)
+    assert repr(arm) == "<Arm picker: closed>"
+
+
+def test_the_gripper_is_opened_and_closed_by_name():
+    with Arm.simulated(real_time=False) as arm:
+        opened, touches = arm.known.grips()
+        arm.close_gripper()
+        assert arm.q[4] == pytest.approx(touches, abs=0.05)
+        arm.open_gripper()
+        assert arm.q[4] == pytest.approx(opened, abs=0.02)
