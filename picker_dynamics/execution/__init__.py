@@ -13,6 +13,7 @@ __all__ = [
     "goal_manager",
     "goal_tracking",
     "gripping",
+    "guiding",
     "lease",
     "motion",
     "planning",

@@ -227,6 +227,18 @@ class ServoMap:
         """``joint.key`` of every figure that is an assumption."""
         return tuple(f"{servo.joint}.{key}" for servo in self.servos for key in servo.unmeasured)
 
+    @property
+    def assumptions(self) -> str:
+        """Figures that are assumed, and of which joints, in words; '' where all were measured."""
+        joints: dict[str, list[str]] = {}
+        for servo in self.servos:
+            for key in servo.unmeasured:
+                joints.setdefault(key, []).append(servo.joint)
+        keys: dict[str, list[str]] = {}
+        for key, names in joints.items():
+            keys.setdefault("all joints" if len(names) == self.n else ", ".join(names), []).append(key)
+        return "; ".join(f"{', '.join(each)} of {names}" for names, each in keys.items())
+
     @cached_property
     def model(self) -> ServoModel:
         """The servo model with these figures."""

@@ -383,8 +383,8 @@ class ScriptedArm:
             InputError: an arm that does not measure its joints.
         """
         session = self._moving()
-        hand = HandGuide(self.description.position_units, session.hardware.get("provenance"))
         ends_s = math.inf if seconds is None else session.now_s + checked_number("seconds", seconds, above=0.0)
+        hand = HandGuide(self.description.position_units, session.hardware.get("provenance"))
         try:
             while session.now_s < ends_s:
                 self.stream(hand.target(np.array(session.state), self.held, session.seen_s))

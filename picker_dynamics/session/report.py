@@ -178,8 +178,8 @@ class Report:
             figures["compensation"], clamped = law.compensator.mode, ", ".join(law.compensator.clamped)
             if clamped:
                 level, message = WARN, f"set-point at the end of its pulse range: {clamped}"
-            elif arm.servos is not None and arm.servos.unmeasured:
-                level, message = WARN, f"not measured, assumed: {', '.join(arm.servos.unmeasured)}"
+            elif arm.servos is not None and arm.servos.assumptions:
+                level, message = WARN, f"not measured, assumed: {arm.servos.assumptions}"
         if controller.problem:
             level, message = ERROR, controller.problem
         yield DYNAMICS, level, message, figures

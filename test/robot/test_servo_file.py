@@ -64,6 +64,7 @@ def test_a_stiffness_nobody_gives_is_the_upper_bound_and_unmeasured(tmp_path, va
     arm = load(tmp_path, changed("defaults.stiffness_nm_rad", value))
     assert list(arm.model.stiffness) == [STIFFNESS_UPPER_BOUND] * 2
     assert arm.unmeasured == ("shoulder.stiffness_nm_rad", "elbow.stiffness_nm_rad")
+    assert arm.assumptions == f"stiffness_nm_rad of {'all joints' if arm.n == 2 else 'shoulder, elbow'}"
 
 
 def test_a_stiffness_may_say_how_well_it_is_known(tmp_path):

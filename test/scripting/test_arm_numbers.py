@@ -58,8 +58,14 @@ HANDLING["tip"] = TIP, {"check": True}
 GIVEN = {"move": MOVES, "plan": MOVES, "pick": HANDLING}
 GIVEN["place"] = {name: HANDLING[name] for name in ("tip", "pitch", "lift", "opened", "settle")}
 GIVEN["stream"] = {"q": (HOME, {}), "speed": (None, {"q": HOME})}
-GIVEN |= {"tip_at": {"q": (HOME, {})}, "gravity_torque": {"q": (HOME, {})}, "offline": {"q": (HOME, {})}}
-GIVEN |= {"wait": {"seconds": (None, {})}, "grip": {"at": (None, {})}, "view": {"port": (None, {"browser": False})}}
+GIVEN |= {name: {"q": (HOME, {})} for name in ("tip_at", "gravity_torque", "jacobian", "mass_matrix", "offline")}
+GIVEN["ik"] = {name: MOVES[name] for name in ("direction", "pitch")} | {"tip": (TIP, {})}
+GIVEN |= {
+    "guide": {"seconds": (None, {})},
+    "wait": {"seconds": (None, {})},
+    "grip": {"at": (None, {})},
+    "view": {"port": (None, {"browser": False})},
+}
 GIVEN["replay"] = {name: (None, {"name": "nosuch"}) for name in ("speed", "loop")}
 GIVEN["open"] = {"rate_hz": (None, {"port": "/dev/null"})}
 GIVEN["simulated"] = {"plant_error": (None, {}), "seed": (None, {})}
