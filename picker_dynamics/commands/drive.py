@@ -151,7 +151,7 @@ class Seat:
             else:
                 held = self.held()
                 pose = self.hand.target(np.array(self.client.state), held, self.client.seen_s)
-                self.client.jog({"pose": pose.tolist()})
+                self.client.jog({"pose": pose.tolist(), "by_hand": True})
 
     def lost(self) -> str:
         """Why the arm follows no longer; empty: it does."""

@@ -140,6 +140,7 @@ class Controller:
         if self.problem or not self.active or (tick.reference is None and not self.hardware.takes_efforts):
             return Cycle(now_s, state, tick)
         try:
+            self.law.by_hand = self.jogging.by_hand(now_s)
             command = self.law.command(tick.reference, state)
             done = command is not None and self.hardware.write(command, now_s)
         except PickerError as error:

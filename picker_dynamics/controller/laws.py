@@ -37,7 +37,7 @@ RAMP_S = 0.25
 class ServoLaw:
     """Compensated set-points of position servos."""
 
-    waits = False
+    waits = by_hand = False
 
     def __init__(self, compensator: Compensator):
         self.compensator = compensator
@@ -96,7 +96,11 @@ class ServoLaw:
 
 class BusLaw(ServoLaw):
     """Compensated set-points of servos that measure and hold their last goal: after a stall of this process references go on
-    where it was; at rest ``integral`` closes what the model leaves open, in motion ``contact`` looks at what it meets."""
+    where it was; at rest ``integral`` closes what the model leaves open, in motion ``contact`` looks at what it meets.
+
+    Attributes:
+        by_hand: a hand moves the arm, which is no contact, and nothing to be closed.
+    """
 
     waits = True
 
@@ -129,7 +133,9 @@ class BusLaw(ServoLaw):
         self._q, rate = reference.q, self._rate
         moves, met = bool(reference.v.any()), ""
         reference = replace(reference, v=rate * reference.v, a=rate**2 * reference.a)
-        if state is not None and state.v is not None:
+        if self.by_hand:
+            self.contact.start()
+        elif state is not None and state.v is not None:
             met = self.contact.advance(reference.v, state.time_s, state.q, state.v)
             self.integral.advance(reference.q, moves, state.time_s, state.q, state.v)
         command = super().command(reference, state)
@@ -140,7 +146,7 @@ class BusLaw(ServoLaw):
 class TorqueLaw:
     """Computed torque from the measured state; a reference counts from the time at which it holds."""
 
-    source, waits = 1.0, True
+    source, waits, by_hand = 1.0, True, False
 
     def __init__(self, loop: TorqueLoop):
         self.loop = loop

@@ -120,6 +120,9 @@ PROBE = 1e-6
 STEEP = 1e-3
 """A hand that points nearer to straight up or down has no pitch axis: of its direction this much is taken to be level."""
 
+HAND_S = 1.0
+"""So long after a hand was on the arm the servos still swing [s]."""
+
 
 class Jogging:
     """Feeds an ``Execution`` with a stream made of velocities; times are seconds on its clock.
@@ -134,7 +137,7 @@ class Jogging:
         self._joints = self._held = np.zeros(self._arm.n)  # velocities, and the reference of the tick before
         self._pose: Array | None = None  # towards which all joints go, at that share of their speeds
         self._share = 1.0
-        self._heard_s = self._ticked_s = -np.inf
+        self._heard_s = self._ticked_s = self._hand_s = -np.inf
         self._number: int | None = None
         self._name = NAME
         self._target: Array | None = None  # None: nothing is jogged
@@ -180,14 +183,23 @@ class Jogging:
         except PickerError as error:
             self.refuse(error, now_s)
 
-    def pose(self, q: ArrayLike, share: float, now_s: float, driver: str = "") -> None:
-        """Jog all joints towards the pose ``q`` (n,) [rad or m], at most at ``share`` of the speed that jogs may have."""
+    def pose(self, q: ArrayLike, share: float, now_s: float, driver: str = "", by_hand: bool = False) -> None:
+        """Jog all joints towards the pose ``q`` (n,) [rad or m], at most at ``share`` of the speed that jogs may have.
+
+        Args:
+            by_hand: a hand is on the arm.
+        """
         try:
             q, share = as_vector("pose", q, self._arm.n), checked_number("speed", share, above=0.0, most=1.0)
             self._take(None, np.zeros(self._arm.n), now_s, None, driver)
             self._pose, self._share = np.clip(q, self._arm.lower, self._arm.upper), share
+            self._hand_s = now_s if by_hand else -np.inf
         except PickerError as error:
             self.refuse(error, now_s)
+
+    def by_hand(self, now_s: float) -> bool:
+        """Whether a hand moves the arm, or did a moment ago."""
+        return now_s - self._hand_s < HAND_S
 
     def tick(self, now_s: float) -> None:
         """Push the next sample of the stream, if somebody jogs: the execution has this done at the beginning of each tick."""

@@ -358,15 +358,17 @@ class ScriptedArm:
             GoalRefusedError: somebody else moves the arm, or it may not go on: it holds, until nothing is streamed for 0.3 s.
             LinkError: the arm is not active.
         """
-        session, pose = self._moving(), as_vector("q", q, self.description.n).tolist()
-        speed, held = checked_number("speed", speed, above=0.0, most=1.0), self.held
-        self._streams = True
+        pose = as_vector("q", q, self.description.n).tolist()
+        return self._jog({"pose": pose, "speed": checked_number("speed", speed, above=0.0, most=1.0)})
+
+    def _jog(self, how: dict[str, Any]) -> Array:
+        session, held, self._streams = self._moving(), self.held, True
         session.take_arm()
         if session.refusal:
             why = session.refusal
             session.jog({})
             raise GoalRefusedError(why)
-        session.jog({"pose": pose, "speed": speed})
+        session.jog(how)
         return held
 
     def guide(self, seconds: float | None = None, meanwhile: Callable[[], object] = lambda: None) -> Array:
@@ -387,7 +389,8 @@ class ScriptedArm:
         hand = HandGuide(self.description.position_units, session.hardware.get("provenance"))
         try:
             while session.now_s < ends_s:
-                self.stream(hand.target(np.array(session.state), self.held, session.seen_s))
+                pose = hand.target(np.array(session.state), self.held, session.seen_s)
+                self._jog({"pose": pose.tolist(), "by_hand": True})
                 session.spin(STEP_S)
                 meanwhile()
         finally:

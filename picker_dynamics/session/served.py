@@ -224,11 +224,12 @@ class ServedSession:
         joints: Mapping[str, float] | None = None,
         pose: Sequence[float] | None = None,
         speed: float = 1.0,
+        by_hand: bool = False,
     ) -> None:
         """Jog the tip [m/s, rad/s] in the axes of a link, ``joints`` by name [rad/s, m/s], or all towards a pose, for a moment.
 
         Args:
-            pose, speed: (n,) [rad or m], at most at this share of the speed that jogs may have.
+            pose, speed: (n,) [rad or m], at most at this share of the speed that jogs may have; by_hand: a hand is on the arm.
             seen_s: time of the newest state that the driver has seen [s]: by the arm's clock, so it tells how old the jog is.
         """
         now_s, jogging = self._arm.clock.now(), self._session.jogging
@@ -236,7 +237,7 @@ class ServedSession:
         if not (of := self._session.drivers.of_goal(driver, now_s)):
             return
         if pose is not None:
-            jogging.pose(pose, speed, now_s, of)
+            jogging.pose(pose, speed, now_s, of, by_hand)
         elif joints:
             jogging.joints(list(joints), list(joints.values()), now_s, driver=of)
         else:
