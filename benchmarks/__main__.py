@@ -37,6 +37,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "calibration": {"arms": 8, "moved": 1, "others": 2},
     "payload": {"seeds": 5},
     "bus": {"poses": 3, "cycles": 600},
+    "bus_calibration": {"arms": 2, "moved": 0},
 }
 SLOW = {  # likewise, left out unless asked for
     "soak": {"minutes": 0.5},

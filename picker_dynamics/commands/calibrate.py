@@ -10,15 +10,25 @@ from pathlib import Path
 
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.files.formats import read_json
+from picker_dynamics.robot.units import MASS
 
 from . import options as shared
 from . import terminal
+
+RATE_HZ = 100.0
+"""Of the control loop of an arm that calibrates itself."""
 
 STEP_NAMES = ("links", "map", "droop", "result")
 DESCRIPTION = """\
 Find the numbers of your own arm, step by step: what links weigh, how pulses become angles, how far the arm sags.  You need a
 kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is saved at once: Ctrl-C ends at any time, the
-same command continues there.  Nothing moves before you confirm.  docs/calibration.md explains each step, and the exit codes."""
+same command continues there.  Nothing moves before you confirm.  docs/calibration.md explains each step, and the exit codes.
+
+An arm whose servos measure (--arm so101) calibrates itself within five minutes, without instruments: it goes to twenty poses,
+from above and from below.  A known weight makes stiffness and masses absolute: --weight (docs/so101.md)."""
+
+WEIGHT_KG = shared.number(0.01, 1.0, MASS, "g")
+"""Type of a mass that is hung on."""
 
 
 def add_parser(commands) -> None:
@@ -28,14 +38,17 @@ def add_parser(commands) -> None:
     )
     where = one.add_mutually_exclusive_group()
     shared.add(where, "--port")
-    where.add_argument("--simulated", action="store_true", help="rehearse: simulated arm with hidden errors, simulated answers")
-    shared.add(one, "--baud", "--urdf", "--servos")
+    rehearse = "rehearse: simulated arm with hidden errors, simulated answers"
+    where.add_argument("--simulated", "--sim", action="store_true", help=rehearse)
+    shared.add(one, "--baud", "--arm", "--urdf", "--servos")
     shared.add(one, "--servo-overlay", help="changes to the servo map, as the board was flashed")
     one.add_argument("--out", default="", help="folder for all files (default: out/calibration; with --simulated out/rehearsal)")
     steps = f"run only this step; repeatable: {', '.join(STEP_NAMES)}"
     one.add_argument("--step", action="append", choices=STEP_NAMES, metavar="NAME", help=steps)
     quick = "find zeros and stiffness only, with about 40 answers; masses from the URDF"
     one.add_argument("--quick", action="store_true", help=quick)
+    known = "known mass to hang on the tool point when asked, for arms whose servos measure (default: none)"
+    one.add_argument("--weight", type=WEIGHT_KG, default=0.0, metavar="GRAMS", help=known)
     repeats = "readings of each kind for each link (default 3)"
     one.add_argument("--repeats", type=shared.whole(1, 20), default=3, metavar="N", help=repeats)
     settle = "time to come to rest before a reading (default 2.5 s)"
@@ -64,6 +77,8 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     refuse_if(options.quick and options.step, "--quick has steps of its own: leave --step out", "quick")
     options.out = options.out or ("out/rehearsal" if options.simulated else "out/calibration")
     console = terminal.console(options)
+    if _measures(options):
+        return _by_itself(options, console, ask)
     _with_servos(options, console)
     session, estimate = _opened(options)
     simulation, person, mover = _answering(options, console, estimate.servos, ask)
@@ -94,6 +109,88 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     return _ended(options, console, estimate, simulation)
 
 
+def _measures(options) -> bool:
+    """Whether the arm that is named measures its joints; its files are named from here on."""
+    from picker_dynamics.bringup.options import Options
+    from picker_dynamics.robot import servo_arm
+
+    chosen = Options(arm=options.arm, urdf=options.urdf)
+    why = f"{options.arm} has no servos: picker identify finds the numbers of joints that take efforts"
+    refuse_if(chosen.torque_controlled, why, "arm", options.arm)
+    options.urdf = chosen.servo_urdf
+    arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
+    if servos.bus is None:
+        why = (
+            f"{arm.name} does not measure its joints, a person reads them: --weight is for servos on a bus (docs/calibration.md)"
+        )
+        refuse_if(options.weight, why, "weight")
+        return False
+    refuse_if(
+        options.step or options.quick, f"{arm.name} measures its joints: it has no steps, leave --step and --quick out", "step"
+    )
+    options.servos = options.servos or str(servo_arm.shipped_map(arm) or "")
+    return True
+
+
+def _by_itself(options, console, ask) -> int:
+    """Have an arm that measures its joints calibrate itself."""
+    from picker_dynamics.estimation.calibration import measured
+    from picker_dynamics.estimation.calibration.questions import Context, LeaveError, Terminal
+    from picker_dynamics.estimation.calibration.steps import result
+    from picker_dynamics.estimation.rehearsal import HiddenArm
+    from picker_dynamics.robot.arm_text import Known
+    from picker_dynamics.session.local import LocalSession, open_port
+
+    why = "give --port, or --sim for a simulated arm with hidden numbers"
+    refuse_if(not (options.port or options.simulated), why, "port")
+    why = "there is nobody who says that hands are away: standard input is no terminal; --sim goes unattended"
+    refuse_if(options.port and ask is None and not sys.stdin.isatty(), why, "input")
+    session, estimate = _opened(options)
+    kept = session.settings.get("weight", 0.0)
+    why = f"{session.path} was begun with {1e3 * kept:g} g: give --weight {1e3 * kept:g}, or another --out"
+    refuse_if(kept != options.weight, why, "weight", options.weight, kept)
+    hidden, person = None, Terminal(console, (lambda _prompt: "yes") if options.simulated else ask or input)
+    arm: LocalSession
+    if options.simulated:
+        files = options.urdf, options.servos, options.servo_overlay
+        hidden = HiddenArm(*files, options.plant_error, int(session.settings["seed"]))
+        arm = hidden.session
+    else:
+        arm = open_port(Known(estimate.description, estimate.servos), options.port, "none", "", RATE_HZ)
+    named = {"urdf": options.urdf, "servos": options.servos, "servo-overlay": options.servo_overlay}
+    context = Context(
+        session, person, None, int(session.settings["seed"]), datetime.date.today().isoformat(), files=named, step="stations"
+    )
+    person.tell(f"All that is read is kept in {session.path}; Ctrl-C ends, the same command goes on.", "hint")
+    try:
+        context.take_off()
+        text = "The arm moves by itself for about four minutes, wherever it reaches. Is it fixed, is all free, are hands away?"
+        context.agree("move", text, "nothing was moved")
+        if arm.hardware["state"] != "active":
+            arm.enable(at_rest_pose=False)
+            arm.wait_holding()
+        estimate = measured.run(context, estimate, arm, kept)
+        session.finish("stations")
+        context.step = result.NAME
+        result.run_step(context, estimate)
+    except LeaveError as error:
+        person.tell(str(error), "warning")
+        return 0
+    except KeyboardInterrupt:
+        person.tell(f"\ninterrupted: the arm holds, and what was read is kept in {session.path}", "warning")
+        return terminal.INTERRUPTED
+    finally:
+        arm.close()
+    path = Path(options.out) / result.REPORT_NAME
+    if hidden is not None:
+        report = hidden.judged(read_json(path, "report"))
+        path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+        console.print("\n".join(result.table(report)), markup=False, soft_wrap=True)
+    if options.json:
+        print(path.read_text(encoding="utf-8").rstrip())
+    return 0
+
+
 def _with_servos(options, console) -> None:
     """An arm without a servo map: its rehearsal goes with assumed servos, put on file beside the session."""
     from picker_dynamics.estimation.calibration.write_back import write
@@ -122,7 +219,7 @@ def _opened(options):
     arm, servos = given(options.urdf, options.servos, options.servo_overlay)
     kind = SIMULATED if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": files[0], **checksums(arm.urdf, *files)}
-    settings = {key: getattr(options, key) for key in ("seed", "repeats", "quick")}
+    settings = {key: getattr(options, key) for key in ("seed", "repeats", "quick")} | {"weight": options.weight}
     session = Session.open(options.out, tied, settings, restart=options.simulated)
     return session, ArmEstimate(arm, servos)
 

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from picker_dynamics.board.link import Link
+from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.servo_map import Servo, ServoMap
+from picker_dynamics.session.local import SimulatedSession, simulate
 from picker_dynamics.sim.board_in_memory import BoardInMemory
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw
@@ -27,6 +29,7 @@ from .calibration.arm_estimate import ArmEstimate, given
 from .calibration.evaluate import exact, tip_error_report, usual_paths
 from .calibration.instruments import ANGLE_SD, INCLINOMETER_SD, RULER_SD, SCALE_SD, STOPWATCH_SD, Inclinometer, lay
 from .calibration.mass_properties import SLOWDOWN, LinkReadings, weighings
+from .calibration.measured import sought
 from .calibration.mover import FRAME_S, Mover
 from .calibration.poses import stand_off
 from .calibration.questions import Question
@@ -39,6 +42,9 @@ ZERO_SD, SCALE_ERROR = math.radians(2.0), 0.03
 
 REPEATS = 3
 """How often a link is weighed, balanced and swung at a time."""
+
+COARSE_S = 1e-3
+"""Step of an arm that moves slowly, twice the usual one [s]."""
 
 HAND_S, HANDS_OFF = 1.0, tuple(np.arange(11) / 10.0)
 """How long a hand takes to let go of a weight [s], and the shares of it that the arm bears meanwhile."""
@@ -266,6 +272,45 @@ class Rehearsal:
         better = stages["after"]["hold"]["median"] < stages["before"]["hold"]["median"]
         reached = errors.reached(1e-3 * report.get("tip_uncertainty_95_mm", 0.0))
         return report, 0 if (reached if estimate.links else better) else 1
+
+
+# -- without a person ------------------------------------------------------------------------------------------------------
+
+
+class HiddenArm:
+    """A simulated arm on bus servos whose numbers are hidden, under its own controller, which does not compensate.
+
+    Args:
+        urdf, servos, overlay: files.
+        plant_error, seed: of the hidden numbers; zeros are off where gravity tells them.
+    """
+
+    def __init__(self, urdf: str, servos: str, overlay: str, plant_error: float, seed: int):
+        self.description, self.believed = given(urdf, servos, overlay)
+        simulated, rng = given(urdf, servos, overlay, simulated=True)[1], np.random.default_rng(seed)
+        model = sought(self.description, self.believed)
+        told = [joint for joint, bears in zip(model.joints, model.bears) if bears]
+        true = (mounted(one, rng.normal(0.0, ZERO_SD) if one.joint in told else 0.0, 0.0) for one in simulated.servos)
+        self.hidden, self.error = replace(simulated, servos=tuple(true)), plant_error
+        self.session = self.under(self.description, self.believed, "none", plant_error=plant_error, seed=seed)
+        assert isinstance(self.session.plant, Plant)
+        self.plant = self.session.plant
+
+    def under(self, description: ArmDescription, servos: ServoMap, compensation: str, **plant: Any) -> SimulatedSession:
+        """The arm under a controller that believes ``description`` and ``servos``."""
+        known = Known(description, servos)
+        return simulate(known, compensation, "", hidden=self.hidden, true=self.description, dt=COARSE_S, **plant)
+
+    def judged(self, report: dict[str, Any]) -> dict[str, Any]:
+        """The report with the truth beside what was found."""
+        description, servos = exact(self.plant, self.believed)
+        for servo, was in zip(servos.servos, self.believed.servos):
+            for key, entry in report["joints"].get(servo.joint, {}).items():
+                entry["truth"] = servo_figures(servo, was)[key]
+        for name, entries in report["links"].items():
+            for key, entry in entries.items():
+                entry["truth"] = link_figures(description, name)[key]
+        return report
 
 
 # -- weighing -------------------------------------------------------------------------------------------------------------

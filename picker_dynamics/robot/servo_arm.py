@@ -42,7 +42,7 @@ def load(urdf: str | Path = "", servos: str | Path = "", overlay: str | Path = "
     if overlay in SIMULATED_SERVOS:
         overlay = overlay_of(arm, servos, str(overlay))
     kind = str(overlay) if overlay in SIMULATED_SERVOS else ""
-    loaded = servo_map.load(servos or _shipped(arm) or "", arm.joint_names, None if kind else overlay or None)
+    loaded = servo_map.load(servos or shipped_map(arm) or "", arm.joint_names, None if kind else overlay or None)
     _require_pinions(arm, loaded)
     return arm, simulated(loaded, kind, arm) if kind else loaded
 
@@ -54,7 +54,7 @@ def read_arm(urdf: str | Path = "") -> ArmDescription:
 
 def assumes(arm: ArmDescription, servos: str | Path = "") -> bool:
     """Whether servos have to be assumed: no servo map is given, and the shipped ones are of other arms."""
-    return not servos and _shipped(arm) is None
+    return not servos and shipped_map(arm) is None
 
 
 def gripper_of(arm: ArmDescription, servos: ServoMap | None) -> int | None:
@@ -66,11 +66,11 @@ def gripper_of(arm: ArmDescription, servos: ServoMap | None) -> int | None:
 
 def overlay_of(arm: ArmDescription, servos: str | Path, kind: str) -> str:
     """Overlay that :func:`load` takes for simulated servos of that kind: the shipped file for the picker's servo map."""
-    return kind if servos or _shipped(arm) != resource(SHIPPED) else str(resource(SIMULATED_SERVOS[kind]))
+    return kind if servos or shipped_map(arm) != resource(SHIPPED) else str(resource(SIMULATED_SERVOS[kind]))
 
 
-def _shipped(arm: ArmDescription) -> Path | None:
-    """The servo map that is shipped with this URDF; with another, the picker's where it has the joints' names."""
+def shipped_map(arm: ArmDescription) -> Path | None:
+    """File of the servo map that is shipped with this URDF; with another, the picker's where it has the joints' names."""
     urdf, share = Path(arm.source).resolve(), share_directory()
     own = share / "config" / f"{urdf.stem}.servos.yaml"
     if urdf.parent == share / "urdf" and own.is_file():

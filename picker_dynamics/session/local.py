@@ -16,7 +16,9 @@ from picker_dynamics.controller import parameters
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS, HARDWARE
 from picker_dynamics.errors import LinkError, PickerError
 from picker_dynamics.robot.arm_text import Known
+from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.model import Array
+from picker_dynamics.robot.servo_map import ServoMap
 
 from .loop_thread import LoopThread
 from .report import Report, row
@@ -165,12 +167,20 @@ class OpenedSession(LocalSession):
 
 
 def simulate(
-    known: Known, compensation: str = "full", scene: str | Path | None = None, *, real_time: bool = False, **plant: Any
+    known: Known,
+    compensation: str = "full",
+    scene: str | Path | None = None,
+    *,
+    real_time: bool = False,
+    hidden: ServoMap | None = None,
+    true: ArmDescription | None = None,
+    **plant: Any,
 ) -> SimulatedSession:
     """Simulate an arm under its controller, enabled at its home pose.
 
     Args:
         scene: file of what stands about it, or '': collisions are looked at; None: the floor alone.
+        hidden, true: servos on a bus, and the arm, as they truly are; None: as known.
         plant: as for ``Plant``; of torque-controlled arms ``plant_error`` and ``seed``.
     """
     values = _values(compensation, scene)
@@ -194,20 +204,21 @@ def simulate(
     if known.servos.bus:
         from picker_dynamics.sim.bus_in_memory import BusInMemory
 
-        true = Plant(known.description, known.servos, q=home, **{"support": True, "quantise": False, **plant})
-        bus = BusInMemory(true, known.servos)
+        servos = hidden or known.servos
+        real = Plant(true or known.description, servos, q=home, **{"support": True, "quantise": False, **plant})
+        bus = BusInMemory(real, servos)
         arm = RunningArm(parameters.settings(values), bus, open_port=bus.open, known=known, plans_beside=False)
         arm.connect()
-        return SimulatedSession(arm, true, bus, real_time)
+        return SimulatedSession(arm, real, bus, real_time)
     model = RigidBody(known.description, known.servos.armature)
     found, _ = Compensator(model, known.servos, compensation, fade_s=0.0).update(home, still, still, 0.0)
-    true = Plant(known.description, known.servos, q=home, **plant)
-    board = BoardInMemory(true, known.servos, found=found.tolist())
+    real = Plant(known.description, known.servos, q=home, **plant)
+    board = BoardInMemory(real, known.servos, found=found.tolist())
     arm = RunningArm(parameters.settings(values), board, open_port=board.open, known=known, plans_beside=False)
     assert isinstance(arm.outputs, HardwareSession)
     board.on_arrival = arm.outputs.link.poll
     arm.connect()
-    return SimulatedSession(arm, true, board, real_time)
+    return SimulatedSession(arm, real, board, real_time)
 
 
 def open_port(known: Known, port: str, compensation: str, scene: str | Path | None, rate_hz: float) -> OpenedSession:

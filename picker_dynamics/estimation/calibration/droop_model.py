@@ -34,28 +34,49 @@ masses is added to the stiffness's.  The readings of one visit share its frictio
     R = sd² 1 + Σ_j s_j s_jᵀ
 
 with s_j how much a standard deviation of friction j, or of a skid, moves the readings of the visit.
+
+Servos that measure tell q - z themselves, to a step of theirs: what they count from is as far off as where they go.  Then the
+masses may be sought too, body by body: by the share mu a body is heavier than believed, and d its centre is beside c_0 in effect,
+
+    m = m_0 (1 + mu),   m c = m_0 ((1 + mu) c_0 + d)
+
+in which gravity is linear.  K and masses scale together, but where one mass that hangs on is known.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import product
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 
+from picker_dynamics.dynamics.lagrangian.bodies import Body
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import refuse_if
-from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import link_poses
+from picker_dynamics.robot.description import ArmDescription, parse
+from picker_dynamics.robot.kinematic_tree import link_poses, sample_poses
 from picker_dynamics.robot.resting import resting_position, sag
 from picker_dynamics.robot.servo import SIGN_TORQUE, ServoModel
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .instruments import INCLINOMETER_SD, Inclinometer
+from ..identification import inertia
+from ..identification.identified_urdf import with_bodies
+from .instruments import Encoder, Sensor
 from .readings import Measured
+
+BODY = ("mass", "x", "y", "z")
+"""Of a body: mu, and d [m] along the axes of its link."""
+
+MASS_SD, CENTRE_SD = 0.1, 2e-3
+"""How well a drawing tells a printed arm's bodies: share of the mass, and d [m]."""
+
+STIFFNESS_SD, EXACT, BEARS_SHARE = 0.15, 1e-6, 0.02
+"""Of a stiffness that is by a servo's type, as a share; of what is known; share of stall torque that tells a zero."""
 
 FIGURES = ("zero", "scale", "compliance", "gap", "load_friction", "coulomb", "hop")
 """Of a joint; the last is of no use afterwards: hops are of the way in which the arm came."""
@@ -66,9 +87,9 @@ TYPICAL_LOAD_FRICTION, TYPICAL_COULOMB, TYPICAL_PLAY = 0.4, 0.02, np.radians(0.5
 USUAL_STALL_NM = 1.08
 """Of the servo of which ``PRIORS`` has the compliance: weaker ones are softer, as far off at their stall torque."""
 
-FRICTION_SD = 0.008
+FRICTION_SD, CREEPING_SD = 0.008, 0.003
 """Standard deviation [N·m] of what dry friction holds back by chance where a servo of usual strength has come to rest, 0.7 % of
-stall torque."""
+stall torque; and where its joint creeps there (``measured``)."""
 
 PRIORS = {
     "zero": (0.0, 0.10),
@@ -113,7 +134,7 @@ class Reading:
     """
 
     pulses_us: np.ndarray
-    sensor: Inclinometer
+    sensor: Sensor
     value: float
     visit: int
     weight: Weight = Weight()
@@ -156,11 +177,13 @@ class DroopModel:
         description: the arm with the masses as known: lengths are believed.
         servos: the servo map as believed before; its errors are what is sought.
         joints: names of the joints whose figures are sought: those that gravity loads.
+        bodies: links, each moved by a joint, of which ``BODY`` is sought, behind what is sought of joints.
     """
 
     description: ArmDescription
     servos: ServoMap
     joints: tuple[str, ...]
+    bodies: tuple[str, ...] = ()
 
     @cached_property
     def columns(self) -> list[int]:
@@ -170,7 +193,8 @@ class DroopModel:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the unknowns, for reports."""
-        return tuple(f"{joint}.{figure}" for joint in self.joints for figure in FIGURES)
+        pairs = *product(self.joints, FIGURES), *product(self.bodies, BODY)
+        return tuple(f"{name}.{figure}" for name, figure in pairs)
 
     def places(self, figure: str) -> slice:
         """Where a figure of each joint is among the unknowns."""
@@ -189,11 +213,29 @@ class DroopModel:
             unit = {"compliance": 1.0 / times, "coulomb": USUAL_STALL_NM * times}
             rows += [np.array(PRIORS[figure]) * unit.get(figure, 1.0) for figure in FIGURES]
         mean, sd = np.array(rows, dtype=float).reshape(-1, 2).T
+        if self.servos.bus is not None:
+            mean, sd = self._of_map(mean, sd)
+        bodies = len(self.bodies)
+        return np.append(mean, np.zeros(bodies * len(BODY))), np.append(sd, np.tile([MASS_SD, *3 * [CENTRE_SD]], bodies))
+
+    def _of_map(self, mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same of servos that measure, in whose figures their map is believed; they count without an error of scale."""
+        mean = believed(self.servos)[self.columns].ravel()
+        c, sd = self.places("compliance"), np.array(sd)
+        sd[c], sd[self.places("scale")] = STIFFNESS_SD * mean[c], EXACT
+        sd[self.places("zero")] = np.where(self.bears, sd[self.places("zero")], EXACT)
         return mean, sd
+
+    @cached_property
+    def bears(self) -> np.ndarray:
+        """(j,) whether a joint bears so much somewhere that gravity tells its zero."""
+        most = np.abs(self._body.gravity(sample_poses(self.description, 64))).max(axis=0)[self.columns]
+        return np.asarray(most > BEARS_SHARE * self._of("stall_torque"))
 
     def rest(self, unknowns: np.ndarray, readings: Sequence[Reading]) -> Rest:
         """Rest of the joints at the pose of each reading, with derivatives."""
-        figures, columns, n = dict(zip(FIGURES, np.reshape(unknowns, (-1, len(FIGURES))).T)), self.columns, self.description.n
+        columns, n, count = self.columns, self.description.n, len(self.joints) * len(FIGURES)
+        figures, masses = dict(zip(FIGURES, np.reshape(unknowns[:count], (-1, len(FIGURES))).T)), tuple(unknowns[count:])
         supply, side = np.array([[one.supply] for one in readings]), np.array([[one.side] for one in readings])
         told = self.servos.to_angle([one.pulses_us for one in readings])
         middle = np.array([-servo.direction * servo.zero for servo in self.servos.servos])
@@ -212,7 +254,7 @@ class DroopModel:
 
         def bears(part: np.ndarray) -> tuple[np.ndarray, ...]:
             q[:, columns] = part
-            torque, by_q = self._loads(q, readings)
+            torque, by_q = self._loads(q, readings, masses)
             motor = servo.motor_for(torque + held, side)
             return torque, motor, servo.motor_slope(motor, side), by_q
 
@@ -235,9 +277,12 @@ class DroopModel:
         }
         by_figures = np.einsum("vij,vjf->vijf", turn, np.stack([direct[one] for one in FIGURES], axis=-1))
         by_unknowns, by_chance = np.zeros((len(told), n, len(unknowns))), np.zeros((len(told), n, 2 * len(columns)))
-        by_unknowns[:, columns] = by_figures.reshape(*away.shape, -1)
+        by_unknowns[:, columns, :count] = by_figures.reshape(*away.shape, -1)
+        if masses:
+            by_unknowns[:, columns, count:] = -turn @ (slope[..., None] * self._by_masses(q))
         edge = torque + side * figures["coulomb"]
-        chance = np.concatenate([slope * FRICTION_SD * self.strength, skid(edge, hop, figures["gap"])], axis=-1)
+        friction_sd = [[CREEPING_SD if isinstance(one.sensor, Encoder) else FRICTION_SD] for one in readings]
+        chance = np.concatenate([slope * friction_sd * self.strength, skid(edge, hop, figures["gap"])], axis=-1)
         by_chance[:, columns] = np.tile(turn, 2) * chance[:, None, :]
         return Rest(q, by_unknowns, by_chance)
 
@@ -252,10 +297,17 @@ class DroopModel:
             np.zeros(len(rows)),
             np.zeros((len(rows), self.description.n)),
         )
+        zeros = np.zeros((len(rows), len(unknowns)))
         for sensor in {one.sensor for one in readings}:
             own = np.array([one.sensor == sensor for one in readings])
-            values[own], rates[own] = sensor.of(poses)[rows[own]], sensor.rates(self.description, poses)[rows[own]]
-        return values, *((rates[:, None, :] @ one[rows])[:, 0] for one in (rest.by_unknowns, rest.by_chance))
+            if isinstance(sensor, Encoder):
+                column, zero = self.description.joint_names.index(sensor.joint), self.names.index(f"{sensor.joint}.zero")
+                values[own], rates[own, column] = rest.q[rows[own], column] - unknowns[zero], 1.0
+                zeros[own, zero] = 1.0
+            else:
+                values[own], rates[own] = sensor.of(poses)[rows[own]], sensor.rates(self.description, poses)[rows[own]]
+        by_unknowns, by_chance = ((rates[:, None, :] @ one[rows])[:, 0] for one in (rest.by_unknowns, rest.by_chance))
+        return values, by_unknowns - zeros, by_chance
 
     def _of(self, name: str) -> np.ndarray:
         """(j,) a figure of the servo map."""
@@ -278,27 +330,55 @@ class DroopModel:
 
         return hop(compliance), (hop(1.001 * compliance) - hop(0.999 * compliance)) / (0.002 * compliance)
 
-    def _loads(self, q: np.ndarray, readings: Sequence[Reading]) -> tuple[np.ndarray, np.ndarray]:
+    def _loads(self, q: np.ndarray, readings: Sequence[Reading], masses: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Torques (v, j) that the joints bear at q (v, n), weights hung on, and their derivatives (v, j, j)."""
         some = self.columns
         torque, by_q = np.zeros((len(q), len(some))), np.zeros((len(q), len(some), len(some)))
-        for rows, body in self._bodies(readings):
+        for rows, body in self._bodies(readings, masses):
             here, still = q[rows], np.zeros_like(q[rows])
             torque[rows] = body.gravity(here)[:, some]
             by_q[rows] = body.torque_derivatives(here, still, still)[0][:, some][:, :, some]
         return torque, by_q
 
-    def _bodies(self, readings: Sequence[Reading]) -> list[tuple[list[int], RigidBody]]:
+    def _by_masses(self, q: np.ndarray) -> np.ndarray:
+        """Derivatives (v, j, b) of those torques by the sought figures of bodies."""
+        still, pi = np.zeros_like(q), inertia.of_description(self.description)
+        by_pi = self._body.regressor(q, still, still)[:, self.columns].reshape(len(q), len(self.columns), -1, inertia.COUNT)
+        found = []
+        for body in self._sought:
+            by_h = pi[body, 0] * by_pi[:, :, body, 1:4]
+            found += [by_pi[:, :, body, 0] * pi[body, 0] + by_pi[:, :, body, 1:4] @ pi[body, 1:4], *np.moveaxis(by_h, -1, 0)]
+        return np.stack(found, axis=-1)
+
+    @property
+    def _sought(self) -> list[int]:
+        """Joints whose bodies are sought."""
+        return [index for index, joint in enumerate(self.description.movable) if joint.child in self.bodies]
+
+    def weighed(self, masses: ArrayLike, remark: str = "") -> ArmDescription:
+        """The arm with the sought figures of its bodies; ``remark``: beside each in the URDF."""
+        arm, found = self.description, inertia.of_description(self.description)
+        for index, (share, *beside) in zip(self._sought, np.reshape(masses, (-1, len(BODY))).tolist()):
+            one = inertia.body(found[index])
+            centre = one.com + np.array(beside) / (1.0 + share)
+            found[index] = inertia.standard(Body((1.0 + share) * one.mass, centre, (1.0 + share) * one.inertia))
+        return replace(parse(with_bodies(arm, found, arm.damping, arm.friction, remark), arm.source), tool_frame=arm.tool_frame)
+
+    def _bodies(self, readings: Sequence[Reading], masses: tuple[float, ...] = ()) -> list[tuple[list[int], RigidBody]]:
         """Rows of the readings with the same weight, and the arm with it."""
         rows: dict[Weight, list[int]] = {}
         for row, one in enumerate(readings):
             rows.setdefault(one.weight, []).append(row)
-        body = self._body
+        body = self._with(masses) if any(masses) else self._body
         return [(some, body.with_payload(one.mass, one.point) if one.mass else body) for one, some in rows.items()]
 
     @cached_property
     def _body(self) -> RigidBody:
         return RigidBody(self.description, self.servos.armature)
+
+    @cached_property
+    def _with(self) -> Callable[[tuple[float, ...]], RigidBody]:
+        return lru_cache(2)(lambda masses: RigidBody(self.weighed(masses), self.servos.armature))
 
 
 def skid(edge: np.ndarray, hop: np.ndarray, gap: np.ndarray) -> np.ndarray:
@@ -420,7 +500,7 @@ def fit(model: DroopModel, readings: Sequence[Reading], masses_sd: float = 0.0) 
     expected, jacobian, chance = linearised(unknowns.tobytes())
     off, jacobian = wrapped(value - expected), whiten @ jacobian
     covariance = np.linalg.inv(jacobian.T @ jacobian + np.diag(prior_sd**-2))
-    residuals = off / np.sqrt(INCLINOMETER_SD**2 + (chance**2).sum(axis=1))
+    residuals = off / np.sqrt(_sds(readings) ** 2 + (chance**2).sum(axis=1))
     used = float(np.trace(jacobian @ covariance @ jacobian.T))
     misfit = float(np.linalg.norm(whiten @ off) / np.sqrt(max(1.0, len(readings) - used)))
     usual = float(np.median(np.abs(residuals))) / NORMAL_MEDIAN
@@ -450,6 +530,9 @@ def whitening(chance: np.ndarray, readings: Sequence[Reading]) -> np.ndarray:
         chance: (r, c) how much a standard deviation of each friction and skid moves each reading.
     """
     visits = np.array([one.visit for one in readings])
-    return np.linalg.inv(
-        np.linalg.cholesky(chance @ chance.T * (visits[:, None] == visits) + INCLINOMETER_SD**2 * np.eye(len(visits)))
-    )
+    return np.linalg.inv(np.linalg.cholesky(chance @ chance.T * (visits[:, None] == visits) + np.diag(_sds(readings) ** 2)))
+
+
+def _sds(readings: Sequence[Reading]) -> np.ndarray:
+    """(r,) standard deviations of the readings by their instruments [rad]."""
+    return np.array([one.sensor.sd for one in readings])

@@ -144,7 +144,7 @@ def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray
     hops leave as none.
     """
     servos, figures, fit = found.known_servos, found.figures, found.fit
-    model = DroopModel(found.description, servos, found.description.joint_names)
+    model = DroopModel(found.description, servos, found.description.joint_names, fit.model.bodies if fit else ())
     give, sd = usual_give(servos, figures), np.zeros((servos.n, len(FIGURES)))
     for row, servo in zip(sd, servos.servos):
         one, stall = figures.get(servo.joint, ServoFigures()), servo.stall_torque
@@ -152,7 +152,9 @@ def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray
         friction = servo.per_turn * PRIORS["gap"][1], PRIORS["load_friction"][1], stall * PRIORS["coulomb"][1]
         row[:-1] = one.zero.sd if one.zero else 0.0, one.scale.sd if one.scale else 0.0, softer, *friction
     places = [model.names.index(name) for name in fit.model.names] if fit else []
-    unknowns, covariance, hops = believed(servos).ravel(), np.diag(sd.ravel() ** 2), model.places("hop")
+    bodies = np.zeros(len(model.names) - sd.size)
+    unknowns, covariance = np.append(believed(servos).ravel(), bodies), np.diag(np.append(sd.ravel() ** 2, bodies))
+    hops = model.places("hop")
     if fit:
         covariance[np.ix_(places, places)] = fit.covariance
     unknowns[hops], covariance[hops], covariance[:, hops] = 0.0, 0.0, 0.0

@@ -7,8 +7,10 @@ centre of mass where nothing comes after it: not along some axis of its frame, w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -154,6 +156,12 @@ class Inclinometer:
     link: str
     ahead: tuple[float, ...] = (1.0, 0.0, 0.0)
     up: tuple[float, ...] = (0.0, 0.0, 1.0)
+    sd = INCLINOMETER_SD
+
+    @property
+    def name(self) -> str:
+        """What it is on."""
+        return self.link
 
     def of(self, poses: Mapping[str, Pose]) -> np.ndarray:
         """The reading without error [rad], (...), within ±pi, with the links at ``poses``."""
@@ -169,6 +177,27 @@ class Inclinometer:
         turned = np.array([float(joint in path and not joint.slides) for joint in description.movable])
         rates: np.ndarray = turned * (cosine * rising - sine * turning) / (sine**2 + cosine**2)
         return rates
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Servo that measures its ``joint`` in steps of ``step`` [rad]."""
+
+    joint: str
+    step: float
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of one reading [rad]."""
+        return self.step / math.sqrt(12.0)
+
+    @property
+    def name(self) -> str:
+        """What it is on."""
+        return self.joint
+
+
+Sensor: TypeAlias = Inclinometer | Encoder
 
 
 def inclinometer_on(description: ArmDescription, link: str) -> Inclinometer:

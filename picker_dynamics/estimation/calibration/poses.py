@@ -28,13 +28,13 @@ from picker_dynamics.trajectory.profiles import joint_move
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .droop_model import DroopFit, DroopModel, Reading, Weight, whitening
-from .instruments import Inclinometer, inclinometer_on, lay
+from .instruments import Inclinometer, Sensor, inclinometer_on, lay
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
 """Largest of a servo between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""
 
-STAND_OFF = 0.12
-"""How far servos turn away before the arm comes back to a pose from one side [rad]."""
+STAND_OFF, SOFT_STAND_OFF = 0.12, 0.25
+"""How far servos turn away before the arm comes back to a pose from one side [rad]; those on a bus, which are softer."""
 
 SIDES = (-1.0, 1.0)
 """Each station is come to from above and from below: friction is half of what differs."""
@@ -84,7 +84,7 @@ class Station:
 
     pulses_us: np.ndarray
     weight: Weight
-    sensors: tuple[Inclinometer, ...]
+    sensors: tuple[Sensor, ...]
 
     def readings(
         self, values: Sequence[float] | None = None, visit: int = 0, side: float = 0.0, supply: float = 1.0
@@ -207,9 +207,9 @@ def drawn(
         columns: of the joints that move; the others stay.
         about: (n,) where they stay, and from where joints move by ``reach`` at the most [rad]; default home.
     """
-    some, about = list(columns), np.array(servos.home if about is None else about, dtype=float)
-    lower = np.maximum(np.maximum(arm.lower, servos.setpoint_lower) + 2.0 * STAND_OFF, about - reach)
-    upper = np.minimum(np.minimum(arm.upper, servos.setpoint_upper) - 2.0 * STAND_OFF, about + reach)
+    some, about, off = list(columns), np.array(servos.home if about is None else about, dtype=float), turn_off(servos)
+    lower = np.maximum(np.maximum(arm.lower, servos.setpoint_lower) + 2.0 * off, about - reach)
+    upper = np.minimum(np.minimum(arm.upper, servos.setpoint_upper) - 2.0 * off, about + reach)
     q = np.tile(about, (count, 1))
     q[:, some] = rng.uniform(lower[some], np.maximum(lower, upper)[some], (count, len(some)))
     return q
@@ -269,10 +269,15 @@ def passes(validator: MotionValidator, q: np.ndarray) -> bool:
     return True
 
 
+def turn_off(servos: ServoMap) -> float:
+    """How far these servos turn away [rad]."""
+    return STAND_OFF if servos.bus is None else SOFT_STAND_OFF
+
+
 def stand_off(servos: ServoMap, there: np.ndarray, side: float, columns: Sequence[int]) -> np.ndarray:
     """Set-points (n,) [rad or m] where the arm waits before it comes to ``there`` (n,): side +1 from below, -1 from above."""
     away, some = np.array(there), list(columns)
-    away[some] -= side * STAND_OFF * servos.per_turn[some]
+    away[some] -= side * turn_off(servos) * servos.per_turn[some]
     return away
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from .droop_model import PRIORS, TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY, DroopFit
+from .droop_model import EXACT, PRIORS, TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY, DroopFit
 from .instruments import ANGLE_SD
 from .readings import Measured
 
@@ -54,7 +54,8 @@ def figures_from(fit: DroopFit, angles: Mapping[str, ServoFigures]) -> dict[str,
         assumed, stiffness = {key for figure, key in keys if not fit.told(joint, figure)}, fit.stiffness(joint)
         if stiffness.sd > ROUGH_SD * stiffness.value:
             assumed.add("stiffness_nm_rad")
-        others = {name: fit.figure(joint, name) for name in ("zero", "scale", "gap", "load_friction", "coulomb")}
+        names = [name for name in ("zero", "scale") if fit.model.prior[1][fit.model.names.index(f"{joint}.{name}")] > EXACT]
+        others = {name: fit.figure(joint, name) for name in (*names, "gap", "load_friction", "coulomb")}
         found[joint] = ServoFigures(stiffness=stiffness, assumed=tuple(sorted(assumed)), **others)
     return found
 

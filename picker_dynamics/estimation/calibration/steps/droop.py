@@ -46,7 +46,7 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
             return replace(estimate, fit=found)
         for i in found.outliers:
             one = found.readings[i]
-            told = f"the elevation of {one.sensor.link}, {math.degrees(one.value):.1f} deg, is {abs(found.residuals[i]):.0f}"
+            told = f"the elevation of {one.sensor.name}, {math.degrees(one.value):.1f} deg, is {abs(found.residuals[i]):.0f}"
             context.tell(f"{told} standard deviations from what all others say: read again.", "warning")
             context.forget(f"{_key(one.pulses_us, one.weight, one.side)}.")
         context.note("outliers", True)
@@ -86,7 +86,7 @@ class StationReader:
     ) -> list[float] | None:
         """Readings at a station [rad], all of one coming; None: it is left out.  The weight comes off after the second."""
         context, key = self.context, _key(station.pulses_us, station.weight, side)
-        keys = [f"{key}.elevation.{sensor.link}" for sensor in station.sensors]
+        keys = [f"{key}.elevation.{sensor.name}" for sensor in station.sensors]
         while context.known(f"{key}.skip") is None and any(context.known(one) is None for one in keys):
             context.forget(f"{key}.")
             self._go(validator, station, side, columns)
@@ -124,7 +124,7 @@ class StationReader:
         believes = believed(servos)[model.columns].ravel()
         elevations = model.linearised(believes, station.readings(None, 0, side))[0]
         words = {"repeat": "come to this pose again", "skip": "leave it out"}
-        for key, sensor, expected in zip(keys, station.sensors, elevations.tolist()):
+        for key, sensor, expected in zip(keys, sensors(arm, self.estimate.loaded), elevations.tolist()):
             value = self.context.read_inclinometer(key, arm, sensor, expected, TOLERANCE, most=IMPOSSIBLE, words=words)
             if isinstance(value, str):
                 return value
