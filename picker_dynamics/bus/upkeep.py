@@ -16,6 +16,9 @@ from .transport import FeetechBus, Transport
 ALL = range(1, 254)
 """Ids that servos may have; they come with 1."""
 
+AGAIN = 2
+"""How often those that did not answer are asked again, where others do: replies get lost."""
+
 ASKED = 100
 """How often each servo is asked for its position, to tell how well it answers."""
 
@@ -54,7 +57,9 @@ def find(open_bus: Callable[[int], FeetechBus], dialect: Dialect) -> tuple[Feete
         bus = open_bus(baud)
         bus.open()
         if found := scan(bus, dialect):
-            return bus, found
+            for _ in range(AGAIN):
+                found |= scan(bus, dialect, sorted(set(ALL) - found.keys()))
+            return bus, dict(sorted(found.items()))
         bus.close()
     raise LinkError(f"no servo answers on {bus.name} at {', '.join(map(str, BAUDS))} bit/s: power, cable, adapter?")
 

@@ -60,6 +60,12 @@ def test_all_that_answer_are_listed_at_their_speed_and_nothing_moves(bus, run):
     assert not any(servo.torque for servo in bus.servos)
 
 
+def test_a_servo_whose_first_reply_is_lost_is_listed(bus, run):
+    lost = iter([True])
+    bus.harm = lambda servo, frame: b"" if servo == 3 and next(lost, False) else frame
+    assert [line.split()[0] for line in run("scan")[1][1:]] == ["1", "2", "3", "4", "5", "6"]
+
+
 def test_the_one_that_is_connected_is_set_up_by_its_joint_and_keeps_it_without_power(bus, run):
     one = alone(bus, 5, id=1, p_gain=32)
     code, said, _ = run("set-id", "wrist_roll", "--arm", "so101")
