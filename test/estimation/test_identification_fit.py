@@ -282,7 +282,7 @@ def test_the_shell_finds_a_motion_fits_predicts_and_refuses(tmp_path, capsys, mo
         (f"fit {data} --torque-constant theta2=x", "must be NAME=NUMBER"),
         (f"predict {data} --fit no.json", "cannot read fit no.json"),
         (f"excite --arm {ARM} --tip-speed 0", "tip speed is 0.0"),
-        ("run no.json", "no.json is no motion"),
+        ("run no.json", "no.json is not a motion"),
     ):
         _, err = run(f"{words} -o {tmp_path}/no" if "predict" not in words else words, InputError.exit_code)
         assert reason in err and len(err.splitlines()) == 1, err
