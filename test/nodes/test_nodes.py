@@ -83,7 +83,11 @@ def test_outputs_that_are_off_are_switched_on_only_where_somebody_says_that_the_
     arm.client.until(lambda: arm.client.hardware["outputs"] == "off", "outputs off")
     monkeypatch.setattr("builtins.input", lambda _prompt: "no")
     code, _, complaints = command("enable")
-    assert (code, complaints, arm.board.truth().live) == (5, ["error: not enabled"], 0)
+    assert (code, complaints, arm.board.truth().live) == (
+        5,
+        ["error: not enabled: nobody confirmed (--yes confirms in advance)"],
+        0,
+    )
     assert command("enable", "--yes")[0] == 0
     arm.client.wait_holding()
 
