@@ -143,7 +143,7 @@ def _by_itself(options, console, ask) -> int:
 
     why = "give --port, or --sim for a simulated arm with hidden numbers"
     refuse_if(not (options.port or options.simulated), why, "port")
-    why = "there is nobody who says that hands are away: standard input is no terminal; --sim goes unattended"
+    why = "picker calibrate needs a terminal; --sim runs unattended"
     refuse_if(options.port and ask is None and not sys.stdin.isatty(), why, "input")
     session, estimate = _opened(options)
     kept = session.settings.get("weight", 0.0)
