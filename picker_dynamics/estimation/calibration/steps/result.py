@@ -70,7 +70,7 @@ def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
         return estimate
     files = {**context.files, "urdf": str(context.folder / URDF_NAME), "servo-overlay": str(context.folder / OVERLAY_NAME)}
     options = " ".join(f"--{option} {value}" for option, value in files.items() if value)
-    if board_limits(servos) != board_limits(servo_map.load(base, servos.joint_names, earlier or None)):
+    if not servos.bus and board_limits(servos) != board_limits(servo_map.load(base, servos.joint_names, earlier or None)):
         context.tell(f"The board has to know the new limits: picker firmware header {options}, then flash.", "warning")
     context.tell(f"To use it: picker up {options} --port PORT\nWhat has changed: picker compare BEFORE {context.folder}", "hint")
     return estimate
