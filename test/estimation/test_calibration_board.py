@@ -154,6 +154,9 @@ def test_a_set_point_that_jumps_is_refused_and_moves_nothing(bench):
     try:
         outputs.reset()
         outputs.adopt()
+        rest = bench.servos.to_pulse_us(bench.servos.rest)
+        for joint in np.flatnonzero(~outputs.live).tolist():  # where no test before has switched them on
+            outputs.switch_on(joint, rest[joint])
         held = outputs.pulses_us
         with raises(BoardFaultError, match="AWAY: it did not start from the held pose: wrist is .* allowed"):
             outputs.play((held + np.array([0.0, 0.0, 0.0, 60.0, 0.0]))[None])
