@@ -135,9 +135,10 @@ class BusLaw(ServoLaw):
         reference = replace(reference, v=rate * reference.v, a=rate**2 * reference.a)
         if self.by_hand:
             self.contact.start()
-        elif state is not None and state.v is not None:
-            met = self.contact.advance(reference.v, state.time_s, state.q, state.v)
-            self.integral.advance(reference.q, moves, state.time_s, state.q, state.v)
+        if state is not None and state.v is not None:
+            if not self.by_hand:
+                met = self.contact.advance(reference.v, state.time_s, state.q, state.v)
+            self.integral.advance(reference.q, moves or self.by_hand, state.time_s, state.q, state.v)
         command = super().command(reference, state)
         self._last_s = reference.time_s + late_s  # references go on so much later, and no time passes meanwhile
         return command and replace(command, contact=met)

@@ -9,6 +9,9 @@ from picker_dynamics.commands.keyboard import Action
 from picker_dynamics.errors import GoalRefusedError, InputError
 from picker_dynamics.scripting.scripted_arm import STEP_S
 
+STEP_RAD = 5e-3
+"""By which a goal may move in a cycle of an arm at rest: friction lets go, at three steps of a servo [rad]."""
+
 DRIFT_M = 2e-3
 """By which a guided arm that nobody touches may move in ten seconds."""
 
@@ -82,3 +85,21 @@ def test_from_the_keyboard_any_key_lets_go(arm):
         seat.turn()
     assert np.abs(arm.held - held).max() < 1e-6
     session.leave()
+
+
+def test_what_was_closed_at_rest_fades_along_the_way_of_the_hand_and_not_at_its_end():
+    with Arm.simulated("so101", real_time=False, plant_error=0.15, seed=0) as arm:
+        session = arm.session
+        arm.home()
+        arm.wait(4.0)
+        sender, law = session.arm.outputs.sender, session.arm.controller.law
+        assert np.abs(law.compensator.correction).max() > 0.01
+        session.plant.push([0.0, 0.0, 5.0])
+        arm.guide(1.2)
+        session.plant.push([0.0, 0.0, 0.0])
+        arm.wait(0.3)
+        goals = []
+        for _ in range(150):
+            session.spin(STEP_S)
+            goals.append(np.array(sender.goals))
+        assert np.abs(np.diff(goals, axis=0)).max() < STEP_RAD
