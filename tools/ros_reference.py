@@ -1,4 +1,4 @@
-"""Write the tables of docs/ros.md anew from the nodes of an arm that runs: ``python tools/ros_reference.py``.
+"""Write the tables of docs/ros.md and ros_parameters.md anew from the nodes of an arm that runs: ``python tools/ros_reference.py``.
 
 Parameters are written as the nodes declare them.  Of topics and services the last column, what they are for, is written by
 hand and stays; a new one gets ``?`` there.  Without control_msgs the actions and topics that need it stay as they are.
@@ -24,7 +24,7 @@ from rclpy.parameter import parameter_value_to_python
 from picker_dynamics.bringup.bringup import Graph, Process
 from picker_dynamics.bringup.runner import GraphRunner
 
-DOC = Path(__file__).resolve().parent.parent / "docs" / "ros.md"
+DOCS = [Path(__file__).resolve().parent.parent / "docs" / name for name in ("ros.md", "ros_parameters.md")]
 PATIENCE_S = 60.0
 SERVO, TORQUE = "servo", "torque"
 PARTS = ("trajectory_controller", "dynamics", "hardware")
@@ -251,7 +251,9 @@ def _range(descriptor) -> str:
 def main() -> int:
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     os.environ.setdefault("ROS_DOMAIN_ID", "100")
-    DOC.write_text(written(DOC.read_text(encoding="utf-8"), collect()), encoding="utf-8")
+    found = collect()
+    for doc in DOCS:
+        doc.write_text(written(doc.read_text(encoding="utf-8"), found), encoding="utf-8")
     return 0
 
 

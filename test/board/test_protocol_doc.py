@@ -1,4 +1,4 @@
-"""docs/protocol.md says what the code does: every table, byte by byte."""
+"""docs/protocol.md and protocol_timing.md say what the code does: every table, byte by byte."""
 
 import re
 from functools import partial
@@ -12,7 +12,7 @@ from picker_dynamics.board.protocol import PROTOCOL_VERSION, BoardState, Message
 from picker_dynamics.board.protocol.codes import REASON_TEXT
 from picker_dynamics.board.protocol.messages import MESSAGES
 
-DOC = (ROOT / "docs" / "protocol.md").read_text()
+DOC = "".join((ROOT / "docs" / name).read_text() for name in ("protocol.md", "protocol_timing.md"))
 BYTES_OF = {"u8": 1, "u16": 2, "u32": 4}
 
 

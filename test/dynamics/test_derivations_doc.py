@@ -1,4 +1,4 @@
-"""docs/derivations.md in the notes' symbols: its lines are evaluated as they stand, and are right."""
+"""docs/derivations*.md in the notes' symbols: its lines are evaluated as they stand, and are right."""
 
 import re
 
@@ -12,8 +12,9 @@ from picker_dynamics.commands import cli
 from picker_dynamics.dynamics import lagrangian
 from picker_dynamics.dynamics.lagrangian.systems import rrp, two_link
 
-DOC = (ROOT / "docs" / "derivations.md").read_text(encoding="utf-8")
-BLOCKS = dict(zip(("picker", "rrp"), re.findall(r"### In the notes' symbols\n.*?```text\n(.*?)```", DOC, re.S)))
+PAGES = [ROOT / "docs" / f"derivations{part}.md" for part in ("", "_picker", "_arms", "_small", "_chain")]
+DOC = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+BLOCKS = dict(zip(("picker", "rrp"), re.findall(r"## In the notes' symbols\n.*?```text\n(.*?)```", DOC, re.S)))
 
 PLAIN = str.maketrans("₀₁₂₃₄−", "01234-")
 DOT = "\u0307"

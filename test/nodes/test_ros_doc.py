@@ -1,4 +1,4 @@
-"""docs/ros.md says what the nodes that run say: every topic, service, action and parameter.
+"""docs/ros.md and docs/ros_parameters.md say what the nodes that run say: every topic, service, action and parameter.
 
 In `make test`: only running nodes tell all that rclpy adds to what they declare.
 """
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.ros
 
 
 reference = loaded(ROOT / "tools" / "ros_reference.py")
-DOC = reference.DOC.read_text(encoding="utf-8")
+DOC = "".join(page.read_text(encoding="utf-8") for page in reference.DOCS)
 TABLES = reference.tables(DOC)
 KEYS = [("topics", ""), ("services", ""), ("actions", ""), *(("parameters", table) for table in reference.PARAMETERS)]
 
@@ -53,13 +53,3 @@ def test_numbers_have_units():
     for key, rows in TABLES.items():
         for row in (row for row in rows if key[0] == "parameters" and row[1] in ("double", "int", "double[]")):
             assert row[0].strip("`") in free or re.search(r"\[[^\]]+\]", row[-1]) or "relative" in row[-1], row
-
-
-def test_its_links_lead_somewhere():
-    def anchors(text: str) -> set[str]:
-        return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in re.findall(r"^#+ (.+)$", text, re.M)}
-
-    for target in re.findall(r"\]\(([^)]+)\)", DOC):
-        name, _, anchor = target.partition("#")
-        text = (ROOT / "docs" / name).read_text() if name else DOC
-        assert not anchor or anchor in anchors(text), target
