@@ -69,6 +69,8 @@ setup(
         "demo": ["matplotlib", "pillow", "rich"],
         # `picker record` and `picker plot`.
         "record": ["lz4", "matplotlib", "mcap", "rosbags", "zstandard"],
+        # What a camera sees of an arm, and the sheet that it looks at.  Debian's OpenCV (4.6) has no ArucoDetector.
+        "camera": ["matplotlib", "opencv-python-headless>=4.7"],
         # colcon runs no test at all unless an extra of this name asks for pytest.
         "test": [
             "pytest>=7.4",

@@ -70,6 +70,10 @@ def refuse_if(wrong: object, message: str, subject: str | None = None, value: ob
         raise InputError(message, subject=subject, value=value, limit=limit)
 
 
+class PictureError(InputError):
+    """A picture in which tags cannot be measured."""
+
+
 class JointNamesError(InputError):
     """A joint that is missing, unknown or named twice."""
 

@@ -20,7 +20,7 @@ STAMP = VENV / "made_from.json"
 VENV_PYTHON = VENV / "bin" / "python"
 SUPPORTED = ((3, 10), (3, 13))
 THIS_PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
-EXTRAS = ["mujoco", "demo", "peer", "record", "test", "lint"]
+EXTRAS = ["mujoco", "demo", "peer", "record", "camera", "test", "lint"]
 
 
 def say(text: str) -> None:

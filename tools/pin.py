@@ -50,14 +50,15 @@ def main(arguments: list[str]) -> None:
         uv = Path(folder) / "bin" / "uv"
         subprocess.run([uv.with_name("python"), "-m", "pip", "-q", "install", "uv"], check=True)
         every = ["--python-version=3.10", *arguments]
-        pin(uv, "wheels.txt", WHEELS_HEADER, "ros mujoco demo peer record test lint", BUILD, every)
+        pin(uv, "wheels.txt", WHEELS_HEADER, "ros mujoco demo peer record camera test lint", BUILD, every)
         pins = re.findall(r"^[\w.-]+==[^\\\n]+", (CONSTRAINTS / "wheels.txt").read_text(), re.MULTILINE)
         alike = Path(folder) / "alike.txt"  # the same versions as without ROS, of what is not Ubuntu's
-        alike.write_text("\n".join(one for one in pins if one.split("==")[0] not in FROM_UBUNTU))
+        other = (*FROM_UBUNTU, "opencv-python-headless")  # its later versions need NumPy 2
+        alike.write_text("\n".join(one for one in pins if one.split("==")[0] not in other))
         omitted = [f"--no-emit-package={package}" for package in FROM_UBUNTU]
         ubuntu = ["--python-version=3.12", "-c", str(alike), *omitted, *arguments]
         # NumPy as ROS's Pinocchio was built with it
-        pin(uv, "ros.txt", ROS_HEADER, "mujoco peer record lint", [*BUILD, "import-linter", "numpy<2"], ubuntu)
+        pin(uv, "ros.txt", ROS_HEADER, "mujoco peer record camera lint", [*BUILD, "import-linter", "numpy<2"], ubuntu)
 
 
 if __name__ == "__main__":

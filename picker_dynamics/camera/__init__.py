@@ -1,3 +1,3 @@
 """Camera that looks at an arm: projection, tags and their detection, frames, printed sheets."""
 
-__all__ = ["pinhole"]
+__all__ = ["drawn", "pinhole", "tags"]

@@ -22,11 +22,12 @@ from picker_dynamics.scripting.view.server import PAGE
 SHARED = ("urdf", "config", "launch", "rviz", "firmware")
 FEW = ("test/robot/test_joint_order.py", "test/trajectory/test_profiles.py", "test/bringup/test_launch_testing.py")
 PYTHONS = ("3.10", "3.13")
-HEAVY = {"PIL", "coal", "matplotlib", "mcap", "mujoco", "pinocchio", "rosbags", "scipy", "urchin"}
+HEAVY = {"PIL", "coal", "cv2", "matplotlib", "mcap", "mujoco", "pinocchio", "rosbags", "scipy", "urchin"}
 
 # Imported name -> rosdep key, where they differ; None: not in rosdep, an extra of setup.py.
 ROSDEP_KEYS = {
     "PIL": "python3-pil",
+    "cv2": None,
     "lz4": None,
     "matplotlib": "python3-matplotlib",
     "mcap": None,
