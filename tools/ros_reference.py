@@ -1,4 +1,4 @@
-"""Write the tables of docs/ros.md and ros_parameters.md anew from the nodes of an arm that runs: ``python tools/ros_reference.py``.
+"""Write the tables of docs/ros.md and ros_parameters.md anew from running nodes: ``python tools/ros_reference.py``.
 
 Parameters are written as the nodes declare them.  Of topics and services the last column, what they are for, is written by
 hand and stays; a new one gets ``?`` there.  Without control_msgs the actions and topics that need it stay as they are.

@@ -9,6 +9,7 @@ import resource
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from textwrap import fill
 
 from picker_dynamics import __version__
 from picker_dynamics.errors import DescriptionError, MissingDependencyError, PickerError, shown
@@ -16,31 +17,55 @@ from picker_dynamics.robot.units import ANGLE, LENGTH, MASS
 
 from .terminal import INTERRUPTED, interruptible
 
-COMMANDS = {
-    "up": ("up",),
-    "arm_commands": ("move", "home", "park", "jog", "stop", "reset", "relax", "disable", "enable", "payload"),
-    "pick": ("pick", "place"),
-    "drive": ("drive", "guide"),
-    "follow": ("follow",),
-    "teach": ("teach", "replay"),
-    "status": ("status",),
-    "view": ("view",),
-    "new": ("new",),
-    "check": ("check",),
-    "demo": ("demo",),
-    "study": ("study",),
-    "record": ("record",),
-    "plot": ("plot",),
-    "firmware": ("firmware",),
-    "find_port": ("find-port",),
-    "doctor": ("doctor",),
-    "servos": ("servos",),
-    "calibrate": ("calibrate",),
-    "weigh": ("weigh",),
-    "compare": ("compare",),
-    "identify": ("identify",),
+GROUPS = {
+    "Run an arm": {
+        "up": ("up", "--sim --view"),
+        "status": ("status", "--watch"),
+        "view": ("view", "--no-browser"),
+        "enable": ("arm_commands", "--yes"),
+        "stop": ("arm_commands", ""),
+        "reset": ("arm_commands", ""),
+        "relax": ("arm_commands", ""),
+        "disable": ("arm_commands", ""),
+    },
+    "Move it": {
+        "home": ("arm_commands", ""),
+        "park": ("arm_commands", ""),
+        "move": ("arm_commands", "0.26 0.08 0.17 --straight"),
+        "jog": ("arm_commands", "shoulder -5"),
+        "payload": ("arm_commands", "25g"),
+        "pick": ("pick", "0.26 0.08 0.17"),
+        "place": ("pick", "0.10 -0.20 0.11 --check"),
+        "drive": ("drive", ""),
+        "guide": ("drive", ""),
+        "follow": ("follow", "--leader /dev/ttyACM1"),
+        "teach": ("teach", "tour"),
+        "replay": ("teach", "tour --speed 0.5"),
+    },
+    "Set up your arm": {
+        "new": ("new", "my_arm"),
+        "check": ("check", "my_arm/my_arm.urdf"),
+        "find-port": ("find_port", ""),
+        "firmware": ("firmware", "build"),
+        "doctor": ("doctor", "--port /dev/ttyACM0"),
+        "servos": ("servos", "scan --port /dev/ttyACM0"),
+    },
+    "Measure it": {
+        "calibrate": ("calibrate", "--simulated"),
+        "weigh": ("weigh", "--set"),
+        "compare": ("compare", "shipped out/calibration"),
+        "identify": ("identify", ""),
+    },
+    "Show and record": {
+        "demo": ("demo", "--arm so101"),
+        "study": ("study", "rrp"),
+        "record": ("record", "--duration 10 -o walk.mcap"),
+        "plot": ("plot", "walk.mcap"),
+    },
 }
-"""Modules with ``add_parser`` and ``run`` in the order of the help, and their commands: one is loaded without the others."""
+"""Commands as the help lists them: the module that has it (loaded without the others), and words of an example."""
+
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 UNITS = "|".join(map(re.escape, ANGLE | LENGTH | MASS))
 VALUE = re.compile(rf"(?!-(\d+|\d*\.\d+)$)-[\d.,]*\d[\d.,]*(e[-+]?\d+)?({UNITS})?", re.IGNORECASE)
@@ -139,22 +164,53 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {shown(message)} (see {self.prog} --help)\n")
 
 
+class Picker(_Parser):
+    """``picker`` itself, with its commands in groups."""
+
+    def __init__(self):
+        more = "picker help COMMAND: its options, and an example; picker --version"
+        super().__init__(prog="picker", description="Control a servo arm, real or simulated.", epilog=more)
+        self.add_argument("--version", action="version", version=f"picker_dynamics {__version__}")
+        self.commands = self.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Parser)
+        self.texts: dict[str, str] = {}
+
+    @property
+    def choices(self) -> dict[str, argparse.ArgumentParser]:
+        """Parser of each command."""
+        return self.commands.choices
+
+    def add_parser(self, name: str, *, help: str, **settings) -> argparse.ArgumentParser:
+        """Add a command; what the list says of it is also its description, where it has none, and it ends with its example."""
+        self.texts[name] = help
+        said = {"description": f"{help[0].upper()}{help[1:]}.", "epilog": f"example: picker {name} {COMMANDS[name][1]}".rstrip()}
+        return self.commands.add_parser(name, help=help, **said | settings)
+
+    def format_help(self) -> str:
+        """Usage and commands."""
+        text = f"{self.format_usage()}\n{self.description}\n"
+        for group, names in GROUPS.items():
+            entries = [(name, self.texts[name]) for name in names if name in self.texts]
+            lines = [fill(said, 78, initial_indent=f"    {name:<10} ", subsequent_indent=" " * 15) for name, said in entries]
+            text += "\n".join(["", f"{group}:", *lines, ""] if lines else [])
+        return f"{text}\n{self.epilog}\n"
+
+
 def _meant(word: str, choices: list[str]) -> str:
     """Question for the choice that a misspelt word resembles; '' if none does."""
     near = get_close_matches(word, choices, 1)
     return f": did you mean {near[0]}?" if near else ""
 
 
-def parser(command: str = "") -> argparse.ArgumentParser:
+def parser(command: str = "") -> Picker:
     """Parser of all commands and their options; with the name of a command that there is, those of its module alone."""
-    top = _Parser(prog="picker", description="Control a servo arm, real or simulated.", epilog="picker help COMMAND: its options")
-    top.add_argument("--version", action="version", version=f"picker_dynamics {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in [name for name, has in COMMANDS.items() if command in has] or COMMANDS:
+    top = Picker()
+    wanted = dict.fromkeys(module for name, (module, _) in COMMANDS.items() if command in (name, "") or command not in COMMANDS)
+    for module in wanted:
         loaded = import_module(f"{__package__}.{module}")
-        loaded.add_parser(commands)
-        for name in COMMANDS[module]:
-            commands.choices[name].set_defaults(run=loaded.run)
+        loaded.add_parser(top)
+        for name, (of, _) in COMMANDS.items():
+            if of == module:
+                top.choices[name].set_defaults(run=loaded.run)
     return top
 
 

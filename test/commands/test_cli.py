@@ -48,13 +48,23 @@ def commands_of(parser) -> list[str]:
 
 
 def test_the_table_of_commands_is_what_their_modules_have():
-    assert commands_of(cli.parser()) == [name for names in cli.COMMANDS.values() for name in names]
+    assert commands_of(cli.parser()) == list(cli.COMMANDS)
     assert commands_of(cli.parser("nosuch")) == commands_of(cli.parser())
-    for names in cli.COMMANDS.values():
-        assert all(commands_of(cli.parser(name)) == list(names) for name in names)
+    for name, (module, _) in cli.COMMANDS.items():
+        assert commands_of(cli.parser(name)) == [other for other, (of, _) in cli.COMMANDS.items() if of == module]
 
 
-@mark.parametrize("command", [name for names in cli.COMMANDS.values() for name in names])
+@mark.parametrize("command", cli.COMMANDS)
+def test_the_help_of_a_command_says_what_it_does_and_ends_with_an_example_that_is_taken(capsys, command):
+    with raises(SystemExit):
+        cli.main([command, "--help"])
+    said = capsys.readouterr().out
+    assert re.search(r"^[A-Z]\w+ [^.]*\S\.", said.replace("docs/", ""), re.M)
+    for example in re.findall(r"^(?:example:|) +(picker .*?)(?:   .*)?$", said[said.index("example") :], re.M):
+        assert cli.parser().parse_args(shlex.split(example)[1:]).command
+
+
+@mark.parametrize("command", cli.COMMANDS)
 def test_every_command_and_what_is_under_it_has_a_help(capsys, command):
     def text(*words) -> str:
         with raises(SystemExit) as ended:
