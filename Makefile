@@ -5,6 +5,7 @@
 #   make test-long                   what make test leaves out: CONTRIBUTING.md lists it
 #   make demo BOARD=avr              the real firmware on a simulated Uno, instead of the virtual board
 #   make firmware                    the board's .hex for both back ends, and their sizes
+#   make docs                        the documentation as a site of static files: build/docs/site
 #   make dist                        wheel and sdist in dist/, checked
 #   make apt                         Debian packages of the firmware (build, simulate, fuzz) and a browser, where missing and allowed;
 #                                    make test, firmware, fuzz and demo BOARD=avr do it too (APT=no: they do not)
@@ -34,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PACKAGES := $(if $(filter no,$(APT)),true,$(PYTHON) tools/apt_packages.py)
 
-.PHONY: setup apt demo test test-long check bench soak firmware fuzz fuzz-inputs lint format colcon dist clean
+.PHONY: setup apt demo test test-long check bench soak firmware fuzz fuzz-inputs lint format colcon docs dist clean
 
 setup:
 	@$(PYTHON) tools/make_venv.py
@@ -109,6 +110,13 @@ colcon: setup
 	@$(COLCON) build $(SPACES) --install-base $(SCRATCH)/install
 	@$(COLCON) test $(SPACES) --install-base $(SCRATCH)/install --event-handlers console_direct+
 	@$(COLCON) test-result --test-result-base $(SCRATCH)/build --verbose
+
+# Every warning is an error.
+docs: setup
+	@$(VENV)/python -c "import latex2mathml, material" 2> /dev/null || \
+		$(VENV)/pip install -q --no-deps --require-hashes -r constraints/docs.txt
+	@$(VENV)/python tools/site_pages.py build/docs/pages
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --strict
 
 # Wheel and sdist, checked, and the demo run from the wheel in an environment of its own.
 dist: setup

@@ -82,6 +82,7 @@ setup(
             "import-linter",
             "playwright",  # drives the Chromium that make test installs; brings no browser
         ],
+        "docs": ["latex2mathml", "mkdocs-material>=9.6"],  # make docs
         "lint": ["mypy", "ruff", "types-PyYAML"],
     },
     entry_points={

@@ -16,6 +16,10 @@ CONSTRAINTS = ROOT / "constraints"
 BUILD = ["pip", "setuptools>=70.1,<80"]  # colcon-core and --symlink-install end at setuptools 80
 WHEELS_HEADER = "# Written by tools/pin.py: Linux without ROS 2, Python 3.10 to 3.13.\n"
 ROS_HEADER = "# Written by tools/pin.py: Ubuntu 24.04 with ROS 2 Jazzy.  What rosdep brings stays as Ubuntu and ROS have it.\n"
+DOCS_HEADER = "# Written by tools/pin.py: what make docs adds to .venv.\n"
+INSTALLED = ("numpy", "pyserial", "pyyaml", "scipy")
+"""What every .venv has."""
+
 FROM_UBUNTU = (
     "contourpy",
     "cycler",
@@ -51,6 +55,8 @@ def main(arguments: list[str]) -> None:
         subprocess.run([uv.with_name("python"), "-m", "pip", "-q", "install", "uv"], check=True)
         every = ["--python-version=3.10", *arguments]
         pin(uv, "wheels.txt", WHEELS_HEADER, "ros mujoco demo peer record camera test lint", BUILD, every)
+        same = ["-c", str(CONSTRAINTS / "wheels.txt"), *(f"--no-emit-package={one}" for one in INSTALLED)]
+        pin(uv, "docs.txt", DOCS_HEADER, "docs", [], [*every, *same])
         pins = re.findall(r"^[\w.-]+==[^\\\n]+", (CONSTRAINTS / "wheels.txt").read_text(), re.MULTILINE)
         alike = Path(folder) / "alike.txt"  # the same versions as without ROS, of what is not Ubuntu's
         other = (*FROM_UBUNTU, "opencv-python-headless")  # its later versions need NumPy 2

@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import sys
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from textwrap import fill
@@ -175,7 +176,7 @@ class Picker(_Parser):
         self.texts: dict[str, str] = {}
 
     @property
-    def choices(self) -> dict[str, argparse.ArgumentParser]:
+    def choices(self) -> Mapping[str, argparse.ArgumentParser]:
         """Parser of each command."""
         return self.commands.choices
 

@@ -1,15 +1,16 @@
 """Code in README.md and docs/ is Python, and what a document prints below it is what it prints."""
 
 import re
+from textwrap import dedent
 
 import numpy as np
 import pytest
 from places import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.M | re.S)
+BLOCK = re.compile(r"^( *)```python\n(.*?)^ *```\n(?:\n```text\n(.*?)^```)?", re.M | re.S)
 BLOCKS = {
-    f"{path.name}:{text[: found.start()].count(chr(10)) + 1}": found.groups()
+    f"{path.name}:{text[: found.start()].count(chr(10)) + 1}": (dedent(found[2]), found[3])
     for path in DOCUMENTS
     for text in [path.read_text(encoding="utf-8")]
     for found in BLOCK.finditer(text)

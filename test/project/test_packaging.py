@@ -196,7 +196,7 @@ def pins(constraints: str, python: str) -> dict[str, Requirement]:
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_every_requirement_is_pinned(setup_data, python):
-    pinned = pins("wheels.txt", python)
+    pinned = pins("wheels.txt", python) | pins("docs.txt", python)
     wanted = (setup_data["requires"], *setup_data["extras"].values())
     for requirement in (Requirement(line) for lines in wanted for line in lines):
         pin = pinned[requirement.name.lower()]
