@@ -164,6 +164,12 @@ class BoardFaultError(PickerError):
     exit_code = 10
 
 
+class CameraError(PickerError):
+    """No camera, or one that gives no pictures any more."""
+
+    exit_code = 16
+
+
 class RecordingError(PickerError):
     """A recording that can be written no more, or that cannot be read."""
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
+from drawn_tags import camera, placed
 from waiting import python
 
 from picker_dynamics.camera.drawn import Optics, draw
@@ -10,19 +10,7 @@ from picker_dynamics.camera.pinhole import Camera
 from picker_dynamics.camera.tags import Placed, Tag, corners
 from picker_dynamics.errors import InputError, PictureError
 
-FACING = np.diag([1.0, -1.0, -1.0])
-"""Of a tag that is looked at from ahead, in the camera's frame."""
-
 LINEAR = Optics(gamma=1.0, noise=0.0)
-
-
-def camera(**changed) -> Camera:
-    """720p, 60 degrees wide."""
-    return Camera(**{"width": 1280, "height": 720, "focal": 1108.5, "centre": (639.5, 359.5)} | changed)
-
-
-def placed(number: int, size_m: float, position, turn=(0.0, 0.0, 0.0)) -> Placed:
-    return Placed(Tag(number, size_m), FACING @ Rotation.from_rotvec(turn).as_matrix(), np.array(position))
 
 
 def off(view: Camera, tags: list[Placed], optics: Optics, seed: int = 0) -> np.ndarray:
