@@ -17,9 +17,10 @@ from benchmarks.bus import ABOVE_M, DRAWN, POSES, SEED, SETTLES_S, SPREAD_RAD
 from benchmarks.calibration_benches import CHANCE_NM, HOPS, RestingBench
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import GoalAbortedError, PickerError
-from picker_dynamics.estimation.calibration import evaluate, measured
+from picker_dynamics.estimation.calibration import by_itself, evaluate, measured
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
-from picker_dynamics.estimation.calibration.droop_model import Weight, fit
+from picker_dynamics.estimation.calibration.droop_fit import fit
+from picker_dynamics.estimation.calibration.droop_model import Weight
 from picker_dynamics.estimation.calibration.poses import (
     HOLD_SHARE,
     LOADED_HOLD_SHARE,
@@ -72,17 +73,16 @@ class RestingArm:
     def calibrated(self) -> ArmEstimate:
         """What is found of it."""
         hidden = self.hidden
-        model, readings, found = measured.sought(hidden.description, hidden.believed), [], None
-        stander = measured.Stander(hidden.session, model.columns)
+        stander, readings, found = measured.Stander(hidden.session), [], None
         for mass, count, shares in (
             (0.0, measured.BARE, (HOLD_SHARE, PEAK_SHARE)),
             (WEIGHT_KG, measured.LOADED, (LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)),
         ):
-            for station in measured.stations(model, stander.validator(shares), Weight(mass), count, self.seed, found):
+            for station in by_itself.stations(stander, shares, Weight(mass), count, self.seed, found):
                 for side in SIDES:
-                    readings += measured.readings_of(model, station, side, self.read(station, side), len(readings))
-            found = fit(model, readings, measured.SUPPLY_SD)
-        return measured.estimated(ArmEstimate(hidden.description, hidden.believed), found, "")
+                    readings += stander.readings(station, side, self.read(station, side), len(readings))
+            found = fit(stander.model, readings, measured.SUPPLY_SD)
+        return by_itself.estimated(ArmEstimate(hidden.description, hidden.believed), found, "")
 
     def tips_mm(self, found: ArmEstimate, poses) -> np.ndarray:
         """How far its tip rests from where it should, come from either side [mm]."""
@@ -139,7 +139,9 @@ def in_motion(seed: int, poses: int = 8) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         context = Context(Session.open(folder, {}, {}), Agrees(), None, seed, step="stations")
         before_s = hidden.session.now_s
-        found = measured.run(context, ArmEstimate(hidden.description, hidden.believed), hidden.session, WEIGHT_KG)
+        found = by_itself.run(
+            context, ArmEstimate(hidden.description, hidden.believed), measured.Stander(hidden.session), WEIGHT_KG
+        )
     result = {"machine_s": round(hidden.session.now_s - before_s), "misfit": round(found.fit.misfit, 2)}
     result |= {"rows": figures(hidden, found), "gravity_percent": gravity_percent(hidden, found)}
     for name, one in (("after", found), ("known", known(hidden))):

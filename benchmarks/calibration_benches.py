@@ -9,7 +9,8 @@ import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
-from picker_dynamics.estimation.calibration.droop_model import DroopFit, DroopModel, Reading, skid, whitening, wrapped
+from picker_dynamics.estimation.calibration.droop_fit import DroopFit, whitening
+from picker_dynamics.estimation.calibration.droop_model import DroopModel, Reading, skid, wrapped
 from picker_dynamics.estimation.calibration.instruments import ANGLE_SD, INCLINOMETER_SD, Inclinometer, lay
 from picker_dynamics.estimation.calibration.mass_properties import link_properties
 from picker_dynamics.estimation.calibration.poses import TRAVEL_SPEED, Station, Weight, stand_off, way

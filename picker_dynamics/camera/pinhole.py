@@ -57,7 +57,12 @@ class Camera:
 
     def project(self, points: np.ndarray) -> np.ndarray:
         """Pixels (..., 2) of points (..., 3) [m]; NaN behind the camera."""
-        return self.linearised(points)[0]
+        away = (np.asarray(points, dtype=float) - self.position) @ self.rotation
+        z = away[..., 2:]
+        normal, (k1, k2) = away[..., :2] / np.where(z > 1e-6, z, np.nan), self.distortion
+        r2 = (normal**2).sum(axis=-1, keepdims=True)
+        pixels: np.ndarray = self.focal * (1.0 + k1 * r2 + k2 * r2**2) * normal + self.centre
+        return pixels
 
     def linearised(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Pixels (..., 2), and their derivatives by the point (..., 2, 3) [px/m], by ``INTRINSICS`` (..., 2, 5) and by the

@@ -10,13 +10,11 @@ from pathlib import Path
 
 from picker_dynamics.errors import refuse_if
 from picker_dynamics.files.formats import read_json
-from picker_dynamics.robot.units import MASS
+from picker_dynamics.robot.units import LENGTH, MASS
 
 from . import options as shared
 from . import terminal
-
-RATE_HZ = 100.0
-"""Of the control loop of an arm that calibrates itself."""
+from .calibration import measures, opened
 
 STEP_NAMES = ("links", "map", "droop", "result")
 DESCRIPTION = """\
@@ -26,6 +24,9 @@ same command continues there.  Nothing moves before you confirm.  docs/calibrati
 
 An arm whose servos measure (--arm so101) calibrates itself within five minutes, without instruments: it goes to twenty poses,
 from above and from below.  A known weight makes stiffness and masses absolute: --weight (docs/so101.md)."""
+
+TAG_M = shared.number(0.01, 0.2, LENGTH, "mm")
+"""Type of a tag's edge."""
 
 WEIGHT_KG = shared.number(0.01, 1.0, MASS, "g")
 """Type of a mass that is hung on."""
@@ -49,6 +50,12 @@ def add_parser(commands) -> None:
     one.add_argument("--quick", action="store_true", help=quick)
     known = "known mass to hang on the tool point when asked, for arms whose servos measure (default: none)"
     one.add_argument("--weight", type=WEIGHT_KG, default=0.0, metavar="GRAMS", help=known)
+    camera = "calibrate by a camera: a device (default 0), URL or folder of pictures, or sim for a simulated arm and camera"
+    one.add_argument("--camera", nargs="?", const="0", default=None, metavar="DEVICE", help=camera)
+    one.add_argument("--print", default="", metavar="FILE.pdf", help="write the sheets with the tags to print, and end")
+    tag = "measured edge of the hand tag's black square; link lengths are then found too"
+    one.add_argument("--tag", type=TAG_M, default=0.0, metavar="MM", help=tag)
+    one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as a backup")
     repeats = "readings of each kind for each link (default 3)"
     one.add_argument("--repeats", type=shared.whole(1, 20), default=3, metavar="N", help=repeats)
     settle = "time to come to rest before a reading (default 2.5 s)"
@@ -74,13 +81,25 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     from picker_dynamics.estimation.calibration import guided
     from picker_dynamics.estimation.calibration.questions import Context, LeaveError
 
+    if options.print:
+        from picker_dynamics.camera.sheet import write_sheet
+
+        write_sheet(options.print)
+        print(f"written: {options.print}; print it at 100 %, and measure its ruler")
+        return 0
+    options.simulated = options.simulated or options.camera == "sim"
     refuse_if(options.quick and options.step, "--quick has steps of its own: leave --step out", "quick")
     options.out = options.out or ("out/rehearsal" if options.simulated else "out/calibration")
     console = terminal.console(options)
-    if _measures(options):
-        return _by_itself(options, console, ask)
+    if measures(options) or options.camera is not None:
+        why = "an arm that is looked at by its servos or a camera has no steps: leave --step and --quick out"
+        refuse_if(options.step or options.quick, why, "step")
+        from . import calibrate_by_itself
+
+        return calibrate_by_itself.run(options, console, ask)
+    refuse_if(options.weight, "--weight needs --camera, or servos on a bus (docs/calibration.md)", "weight")
     _with_servos(options, console)
-    session, estimate = _opened(options)
+    session, estimate = opened(options, options.simulated or options.restart)  # a rehearsal's arm is another one each time
     simulation, person, mover = _answering(options, console, estimate.servos, ask)
     context = Context(
         session,
@@ -109,88 +128,6 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     return _ended(options, console, estimate, simulation)
 
 
-def _measures(options) -> bool:
-    """Whether the arm that is named measures its joints; its files are named from here on."""
-    from picker_dynamics.bringup.options import Options
-    from picker_dynamics.robot import servo_arm
-
-    chosen = Options(arm=options.arm, urdf=options.urdf)
-    why = f"{options.arm} has no servos: picker identify finds the numbers of joints that take efforts"
-    refuse_if(chosen.torque_controlled, why, "arm", options.arm)
-    options.urdf = chosen.servo_urdf
-    arm, servos = servo_arm.load(options.urdf, options.servos, options.servo_overlay)
-    if servos.bus is None:
-        why = (
-            f"{arm.name} does not measure its joints, a person reads them: --weight is for servos on a bus (docs/calibration.md)"
-        )
-        refuse_if(options.weight, why, "weight")
-        return False
-    refuse_if(
-        options.step or options.quick, f"{arm.name} measures its joints: it has no steps, leave --step and --quick out", "step"
-    )
-    options.servos = options.servos or str(servo_arm.shipped_map(arm) or "")
-    return True
-
-
-def _by_itself(options, console, ask) -> int:
-    """Have an arm that measures its joints calibrate itself."""
-    from picker_dynamics.estimation.calibration import measured
-    from picker_dynamics.estimation.calibration.questions import Context, LeaveError, Terminal
-    from picker_dynamics.estimation.calibration.steps import result
-    from picker_dynamics.estimation.rehearsal import HiddenArm
-    from picker_dynamics.robot.arm_text import Known
-    from picker_dynamics.session.local import LocalSession, open_port
-
-    why = "give --port, or --sim for a simulated arm with hidden numbers"
-    refuse_if(not (options.port or options.simulated), why, "port")
-    why = "picker calibrate needs a terminal; --sim runs unattended"
-    refuse_if(options.port and ask is None and not sys.stdin.isatty(), why, "input")
-    session, estimate = _opened(options)
-    kept = session.settings.get("weight", 0.0)
-    why = f"{session.path} was begun with {1e3 * kept:g} g: give --weight {1e3 * kept:g}, or another --out"
-    refuse_if(kept != options.weight, why, "weight", options.weight, kept)
-    hidden, person = None, Terminal(console, (lambda _prompt: "yes") if options.simulated else ask or input)
-    arm: LocalSession
-    if options.simulated:
-        files = options.urdf, options.servos, options.servo_overlay
-        hidden = HiddenArm(*files, options.plant_error, int(session.settings["seed"]))
-        arm = hidden.session
-    else:
-        arm = open_port(Known(estimate.description, estimate.servos), options.port, "none", "", RATE_HZ)
-    named = {"urdf": options.urdf, "servos": options.servos, "servo-overlay": options.servo_overlay}
-    context = Context(
-        session, person, None, int(session.settings["seed"]), datetime.date.today().isoformat(), files=named, step="stations"
-    )
-    person.tell(f"All that is read is kept in {session.path}; Ctrl-C ends, the same command goes on.", "hint")
-    try:
-        context.take_off()
-        text = "The arm moves by itself for about four minutes, wherever it reaches. Is it fixed, is all free, are hands away?"
-        context.agree("move", text, "nothing was moved")
-        if arm.hardware["state"] != "active":
-            arm.enable(at_rest_pose=False)
-            arm.wait_holding()
-        estimate = measured.run(context, estimate, arm, kept)
-        session.finish("stations")
-        context.step = result.NAME
-        result.run_step(context, estimate)
-    except LeaveError as error:
-        person.tell(str(error), "warning")
-        return 0
-    except KeyboardInterrupt:
-        person.tell(f"\ninterrupted: the arm holds, and what was read is kept in {session.path}", "warning")
-        return terminal.INTERRUPTED
-    finally:
-        arm.close()
-    path = Path(options.out) / result.REPORT_NAME
-    if hidden is not None:
-        report = hidden.judged(read_json(path, "report"))
-        path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        console.print("\n".join(result.table(report)), markup=False, soft_wrap=True)
-    if options.json:
-        print(path.read_text(encoding="utf-8").rstrip())
-    return 0
-
-
 def _with_servos(options, console) -> None:
     """An arm without a servo map: its rehearsal goes with assumed servos, put on file beside the session."""
     from picker_dynamics.estimation.calibration.write_back import write
@@ -207,21 +144,6 @@ def _with_servos(options, console) -> None:
         write(path, text)
     options.servos = str(path)
     console.print(f"no servo map of {arm.name} (--servos): assumed servos, see {path}", style="yellow", markup=False)
-
-
-def _opened(options):
-    """The session, and what is believed before its first step; a rehearsal begins anew, for its arm is another one."""
-    from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate, given
-    from picker_dynamics.estimation.calibration.session import SIMULATED, Session, checksums
-    from picker_dynamics.resources import resource
-
-    files = [options.servos or str(resource("config/servos.yaml")), *filter(None, [options.servo_overlay])]
-    arm, servos = given(options.urdf, options.servos, options.servo_overlay)
-    kind = SIMULATED if options.simulated else "a real arm"
-    tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": files[0], **checksums(arm.urdf, *files)}
-    settings = {key: getattr(options, key) for key in ("seed", "repeats", "quick")} | {"weight": options.weight}
-    session = Session.open(options.out, tied, settings, restart=options.simulated)
-    return session, ArmEstimate(arm, servos)
 
 
 def _answering(options, console, servos, ask):

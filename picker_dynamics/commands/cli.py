@@ -52,7 +52,8 @@ GROUPS = {
         "servos": ("servos", "scan --port /dev/ttyACM0"),
     },
     "Measure it": {
-        "calibrate": ("calibrate", "--simulated"),
+        "calibrate": ("calibrate", "--camera sim"),
+        "prove": ("prove", "--camera sim"),
         "weigh": ("weigh", "--set"),
         "compare": ("compare", "shipped out/calibration"),
         "identify": ("identify", ""),

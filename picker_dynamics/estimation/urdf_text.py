@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _TAG = re.compile(r"<(/?)([\w:.-]+)([^<>]*?)(/?)>")
@@ -59,3 +60,11 @@ def inertial(mass: float, com: np.ndarray, inertia: np.ndarray, remark: str, num
         f'<inertial>{comment}\n      <origin xyz="{" ".join(f"{value:{number}}" for value in com)}"/>\n'
         f'      <mass value="{mass:{number}}"/>\n      <inertia {entries}/>\n    </inertial>'
     )
+
+
+def placed(text: str, joint: str, xyz: np.ndarray, rotation: np.ndarray, remark: str = "") -> str:
+    """The text with a joint at another place (3,) [m], turned by ``rotation`` (3, 3); ``remark``: beside it, if any."""
+    rpy = Rotation.from_matrix(rotation).as_euler("xyz")  # about fixed axes
+    numbers = (" ".join(f"{value + 0.0:.6f}" for value in row) for row in (xyz, rpy))
+    comment = f"  <!-- {remark} -->" if remark else ""
+    return put(text, "joint", joint, "origin", '<origin xyz="{}" rpy="{}"/>{}'.format(*numbers, comment))

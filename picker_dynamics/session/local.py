@@ -180,7 +180,7 @@ def simulate(
 
     Args:
         scene: file of what stands about it, or '': collisions are looked at; None: the floor alone.
-        hidden, true: servos on a bus, and the arm, as they truly are; None: as known.
+        hidden, true: the servos and the arm as they truly are; None: as known.
         plant: as for ``Plant``; of torque-controlled arms ``plant_error`` and ``seed``.
     """
     values = _values(compensation, scene)
@@ -212,7 +212,7 @@ def simulate(
         return SimulatedSession(arm, real, bus, real_time)
     model = RigidBody(known.description, known.servos.armature)
     found, _ = Compensator(model, known.servos, compensation, fade_s=0.0).update(home, still, still, 0.0)
-    real = Plant(known.description, known.servos, q=home, **plant)
+    real = Plant(true or known.description, hidden or known.servos, q=home, **plant)
     board = BoardInMemory(real, known.servos, found=found.tolist())
     arm = RunningArm(parameters.settings(values), board, open_port=board.open, known=known, plans_beside=False)
     assert isinstance(arm.outputs, HardwareSession)

@@ -13,7 +13,8 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError
 from picker_dynamics.estimation.calibration import evaluate, procedure
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
-from picker_dynamics.estimation.calibration.droop_model import DroopModel, bounds_of
+from picker_dynamics.estimation.calibration.droop_fit import bounds_of
+from picker_dynamics.estimation.calibration.droop_model import DroopModel
 from picker_dynamics.estimation.calibration.mass_properties import properties
 from picker_dynamics.estimation.calibration.poses import (
     HEIGHT_MIN,

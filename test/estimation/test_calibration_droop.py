@@ -9,6 +9,7 @@ from pytest import approx, raises
 
 from picker_dynamics.errors import InfeasibleError, InputError
 from picker_dynamics.estimation.calibration import droop_model
+from picker_dynamics.estimation.calibration.droop_fit import fit
 from picker_dynamics.estimation.calibration.poses import way
 
 
@@ -50,7 +51,7 @@ def test_zero_scale_spring_gap_and_friction_are_found(calibrated):
 def test_stiffness_is_that_at_the_nominal_voltage_where_the_supply_is_measured(calibrated):
     """The same readings, said to be taken at 95 % of it: the springs are stiffer by as much."""
     fitted = calibrated[1].fit
-    low = droop_model.fit(fitted.model, [replace(one, supply=0.95) for one in fitted.readings])
+    low = fit(fitted.model, [replace(one, supply=0.95) for one in fitted.readings])
     for joint in ("shoulder", "elbow"):
         assert low.stiffness(joint).value == approx(fitted.stiffness(joint).value / 0.95, rel=0.01)
 
@@ -59,16 +60,16 @@ def test_a_misread_inclinometer_is_shown_as_an_outlier(calibrated):
     fitted = calibrated[1].fit
     readings = list(fitted.readings)
     readings[7] = replace(readings[7], value=readings[7].value + np.radians(4.0))
-    found = droop_model.fit(fitted.model, readings)
+    found = fit(fitted.model, readings)
     assert 7 in found.outliers and len(found.outliers) <= 2 and np.abs(found.residuals).argmax() == 7
 
 
 def test_too_few_readings_and_those_from_one_side_are_refused(calibrated):
     fitted = calibrated[1].fit
     with raises(InputError, match="5 readings: take 12 at least"):
-        droop_model.fit(fitted.model, fitted.readings[:5])
+        fit(fitted.model, fitted.readings[:5])
     with raises(InputError, match="0 of 8 visits came from below: only both sides tell friction"):
-        droop_model.fit(fitted.model, [one for one in fitted.readings if one.side < 0.0])
+        fit(fitted.model, [one for one in fitted.readings if one.side < 0.0])
     with raises(InputError, match=r"a weight of 200 kg was hung on, .* are these grams\?"):
         replace(fitted.readings[0], weight=droop_model.Weight(200.0))
 

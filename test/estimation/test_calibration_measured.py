@@ -19,7 +19,7 @@ from benchmarks.bus_calibration import (
 )
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.errors import BoardFaultError, ConfigurationError, InputError, LinkError, PickerError
-from picker_dynamics.estimation.calibration import evaluate, measured
+from picker_dynamics.estimation.calibration import by_itself, evaluate, measured
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.questions import Context
 from picker_dynamics.estimation.calibration.session import Session
@@ -30,8 +30,13 @@ from picker_dynamics.robot import servo_arm
 @fixture
 def short(monkeypatch):
     """Two bare stations and a loaded one, chosen among few, come to faster."""
-    for name, value in (("BARE", 2), ("LOADED", 1), ("CANDIDATES", 20), ("LAST_S", 0.3)):
-        monkeypatch.setattr(measured, name, value)
+    for module, name, value in (
+        (measured, "BARE", 2),
+        (measured, "LOADED", 1),
+        (by_itself, "CANDIDATES", 20),
+        (by_itself, "LAST_S", 0.3),
+    ):
+        monkeypatch.setattr(module, name, value)
     paths = evaluate.usual_paths
     monkeypatch.setattr("picker_dynamics.estimation.calibration.steps.result.usual_paths", lambda *some: paths(*some, 2))
 
@@ -51,7 +56,7 @@ class Listens(Agrees):
 def walked(folder, hidden, person, weight_kg=0.0):
     """What is found of a hidden arm."""
     context = Context(Session.open(folder, {}, {}), person, None, 1, step="stations")
-    return measured.run(context, ArmEstimate(hidden.description, hidden.believed), hidden.session, weight_kg)
+    return by_itself.run(context, ArmEstimate(hidden.description, hidden.believed), measured.Stander(hidden.session), weight_kg)
 
 
 def hidden_arm():
@@ -168,4 +173,4 @@ def test_an_arm_that_measures_nothing_is_refused_by_name():
     from picker_dynamics.session.local import simulate
 
     with simulate(Known(*servo_arm.load()), "none") as session, raises(ConfigurationError, match="picker does not measure"):
-        measured.Stander(session, range(5))
+        measured.Stander(session)

@@ -6,7 +6,7 @@ from pytest import mark
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.estimation.calibration import droop_model, evaluate
-from picker_dynamics.estimation.calibration.droop_model import fit
+from picker_dynamics.estimation.calibration.droop_fit import fit
 from picker_dynamics.estimation.calibration.poses import SIDES, Station, Weight
 from picker_dynamics.estimation.calibration.procedure import WEIGHED_SD
 from picker_dynamics.estimation.calibration.write_back import rewritten

@@ -14,7 +14,7 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 
-from .droop_model import DroopFit
+from .droop_fit import DroopFit
 from .mass_properties import LinkProperties
 from .poses import cautious_validator
 from .procedure import gravity_joints

@@ -130,9 +130,9 @@ def tip_uncertainty(found: ArmEstimate, poses: ArrayLike, share: float = 0.95, s
     model, unknowns, covariance = with_assumed(found)
     told = [(row, side) for side in SIDES for row in pulses_at(found, poses, side)]
     unread = Inclinometer(found.description.tool)
-    rest = model.rest(unknowns, [Reading(row, unread, 0.0, 0, side=side) for row, side in told])
+    rates = model.tip_rates(unknowns, [Reading(row, unread, 0.0, 0, side=side) for row, side in told])
     drawn = np.random.default_rng(seed).multivariate_normal(np.zeros(len(unknowns)), covariance, DRAWS)
-    off = np.einsum("kxu,du->dkx", RigidBody(found.description).jacobian(rest.q) @ rest.by_unknowns, drawn)
+    off = np.einsum("kxu,du->dkx", rates, drawn)
     return float(np.quantile(np.linalg.norm(off, axis=-1), share))
 
 
@@ -143,8 +143,10 @@ def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray
     its servo, by what the others give and by what friction is typical.  Zero and scale that nobody read count as exact, and what
     hops leave as none.
     """
-    servos, figures, fit = found.known_servos, found.figures, found.fit
-    model = DroopModel(found.description, servos, found.description.joint_names, fit.model.bodies if fit else ())
+    servos, figures, fit, joints = found.known_servos, found.figures, found.fit, found.description.joint_names
+    model = DroopModel(found.description, servos, joints)
+    if fit:
+        model = replace(fit.model, description=found.description, servos=servos, joints=joints)
     give, sd = usual_give(servos, figures), np.zeros((servos.n, len(FIGURES)))
     for row, servo in zip(sd, servos.servos):
         one, stall = figures.get(servo.joint, ServoFigures()), servo.stall_torque
@@ -152,8 +154,8 @@ def with_assumed(found: ArmEstimate) -> tuple[DroopModel, np.ndarray, np.ndarray
         friction = servo.per_turn * PRIORS["gap"][1], PRIORS["load_friction"][1], stall * PRIORS["coulomb"][1]
         row[:-1] = one.zero.sd if one.zero else 0.0, one.scale.sd if one.scale else 0.0, softer, *friction
     places = [model.names.index(name) for name in fit.model.names] if fit else []
-    bodies = np.zeros(len(model.names) - sd.size)
-    unknowns, covariance = np.append(believed(servos).ravel(), bodies), np.diag(np.append(sd.ravel() ** 2, bodies))
+    others = np.zeros(len(model.names) - sd.size)
+    unknowns, covariance = np.append(believed(servos).ravel(), others), np.diag(np.append(sd.ravel() ** 2, others))
     hops = model.places("hop")
     if fit:
         covariance[np.ix_(places, places)] = fit.covariance

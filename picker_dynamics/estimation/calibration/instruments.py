@@ -197,7 +197,33 @@ class Encoder:
         return self.joint
 
 
-Sensor: TypeAlias = Inclinometer | Encoder
+HAND, SHEET = "hand", "sheet"
+"""Tags that a camera sees: on the last link that turns before the gripper, and on the sheet under the base."""
+
+
+@dataclass(frozen=True)
+class Corner:
+    """One coordinate of a tag's corner in the picture, over a focal length [rad].
+
+    Args:
+        tag: ``HAND`` or ``SHEET``.
+        corner: 0 to 3.
+        coordinate: 0 for u, 1 for v.
+        sd: standard deviation of one reading [rad].
+    """
+
+    tag: str
+    corner: int
+    coordinate: int
+    sd: float
+
+    @property
+    def name(self) -> str:
+        """What is seen."""
+        return f"corner {self.corner} of the tag on the {self.tag}"
+
+
+Sensor: TypeAlias = Inclinometer | Encoder | Corner
 
 
 def inclinometer_on(description: ArmDescription, link: str) -> Inclinometer:

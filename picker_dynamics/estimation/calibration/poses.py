@@ -27,7 +27,8 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
 from picker_dynamics.trajectory.trajectory import Trajectory
 
-from .droop_model import DroopFit, DroopModel, Reading, Weight, whitening
+from .droop_fit import DroopFit, whitening
+from .droop_model import DroopModel, Reading, Weight
 from .instruments import Inclinometer, Sensor, inclinometer_on, lay
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
@@ -239,7 +240,7 @@ def choose(
         gains[row // (size * len(SIDES))] += scaled.T @ scaled
     rest = model.rest(unknowns, [visit[0] for visit in visits])  # where it is about to tip over within a deadband it is not read
     steady = np.abs(rest.by_unknowns[:, :, model.places("zero")]).reshape(len(stations), -1).max(axis=1) < TIPPING
-    off = RigidBody(model.description).jacobian(rest.q) @ rest.by_unknowns * prior_sd
+    off = model.tip_rates(unknowns, [visit[0] for visit in visits]) * prior_sd
     off[:, :, model.places("hop")] = 0.0
     aim = np.einsum("vxi,vxj->ij", off, off)
     left = np.flatnonzero(steady).tolist()

@@ -17,7 +17,8 @@ from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.servo_map import ServoMap
 
-from .droop_model import DroopFit, DroopModel, Reading, Weight, fit
+from .droop_fit import DroopFit, fit
+from .droop_model import DroopModel, Reading, Weight
 from .instruments import LEAST_KG, level_joints
 from .poses import SIDES, Station, sensors, stations
 from .servo_figures import ServoFigures, calibrated_servos, figures_from

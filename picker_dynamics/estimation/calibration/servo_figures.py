@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 
-from .droop_model import EXACT, PRIORS, TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY, DroopFit
+from .droop_fit import DroopFit
+from .droop_model import EXACT, PRIORS, TYPICAL_COULOMB, TYPICAL_LOAD_FRICTION, TYPICAL_PLAY
 from .instruments import ANGLE_SD
 from .readings import Measured
 

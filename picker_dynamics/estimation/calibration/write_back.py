@@ -15,8 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
+from scipy.spatial.transform import Rotation
 
+from picker_dynamics.camera.pinhole import Camera
 from picker_dynamics.dynamics.check import check
 from picker_dynamics.errors import ConfigurationError, DescriptionError
 from picker_dynamics.files.formats import read_yaml
@@ -126,6 +129,18 @@ def rewritten(
     """The arm of ``urdf_text``, with the same tool: the text does not name it."""
     made = parse(urdf_text(description, links, when, limits), description.source)
     return replace(made, tool_frame=description.tool_frame, notes=description.notes)
+
+
+# -- the camera ------------------------------------------------------------------------------------------------------------
+
+
+def cameras_text(camera: Camera, root: str, when: str) -> str:
+    """Where a camera stands beside the arm, as ``picker pick --listen`` reads it, and its optics in a comment."""
+    angles = Rotation.from_matrix(camera.rotation).as_euler("xyz", degrees=True)
+    pose = {"parent": root, "at_m": np.round(camera.position, 5).tolist(), "rpy_deg": np.round(angles, 3).tolist()}
+    optics = f"f {camera.focal:.1f} px, centre {camera.centre[0]:.1f} {camera.centre[1]:.1f}, k1 {camera.distortion[0]:.4f}"
+    said = f"# Found by picker calibrate on {when}; {camera.width}x{camera.height}, {optics}.\n"
+    return said + yaml.safe_dump({"cameras": {"camera_optical_frame": pose}}, default_flow_style=None, sort_keys=False)
 
 
 # -- checked, then written -------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from picker_dynamics.robot.servo_map import Servo
 from picker_dynamics.robot.units import told
 
 from ..arm_estimate import ArmEstimate
+from ..camera_model import CameraModel
 from ..evaluate import tip_uncertainty, usual_paths
 from ..instruments import lay
 from ..questions import Context
@@ -36,6 +37,9 @@ UNITS = {
     "gap_rad": ("gap", math.degrees(1.0), "deg"),
     "load_friction": ("load friction", 1.0, ""),
     "coulomb_nm": ("friction", 1.0, "N·m"),
+    "axis_0_rad": ("axis turned", math.degrees(1.0), "deg"),
+    "axis_1_rad": ("and across", math.degrees(1.0), "deg"),
+    "longer_m": ("link before it", 1e3, "mm longer"),
     "mass_kg": ("mass", 1e3, "g"),
     "centre_m": ("centre of mass", 1e3, "mm"),
     "inertia_kg_m2": ("inertia", 1e6, "kg·mm²"),
@@ -83,6 +87,10 @@ def figures(estimate: ArmEstimate) -> dict[str, Any]:
     for servo, was in zip(servos.servos, estimate.given.servos):
         if (one := estimate.figures.get(servo.joint)) is not None:
             joints[servo.joint] = _found(servo_figures(servo, was), vars(one).values())
+    if estimate.fit is not None and isinstance(estimate.fit.model, CameraModel):
+        for name, joint, key in estimate.fit.model.geometry:
+            figure = estimate.fit.figure(joint, name)
+            joints[joint][key] = {"found": figure.value, "sd": figure.sd}
     for name, link in estimate.links.items():
         links[name] = _found(link_figures(estimate.description, name), (link.mass, link.distance, link.inertia))
     report: dict[str, Any] = {"joints": joints, "links": links, "limits_rad": {}, "limits_m": {}}
