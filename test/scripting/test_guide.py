@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from view_pages import Told
 
 from picker_dynamics import Arm
 from picker_dynamics.commands.drive import GUIDE, Seat
 from picker_dynamics.commands.keyboard import Action
 from picker_dynamics.errors import GoalRefusedError, InputError
 from picker_dynamics.scripting.scripted_arm import STEP_S
+from picker_dynamics.scripting.view.arm_view import ArmView
 
 STEP_RAD = 5e-3
 """By which a goal may move in a cycle of an arm at rest: friction lets go, at three steps of a servo [rad]."""
@@ -85,6 +87,37 @@ def test_from_the_keyboard_any_key_lets_go(arm):
         seat.turn()
     assert np.abs(arm.held - held).max() < 1e-6
     session.leave()
+
+
+def test_from_the_page_until_a_motion_is_asked_for_or_it_is_ended(arm):
+    session, page = arm.session, "a.01"
+    view = ArmView(arm.known, session)
+    Told(view.channel)
+    assert view.status()["guided"] is False
+
+    def guided(seconds):
+        for _ in range(round(seconds / STEP_S)):
+            session.spin(STEP_S)
+            view.look()
+
+    for end in ("cancel", "home"):
+        view.do(("guide", {}), page)
+        begin = session.plant.q.copy()
+        session.plant.push([0.0, 5.0, 0.0])
+        guided(0.5)
+        assert view.status()["guided"] and np.abs(session.plant.q - begin).max() > 0.03
+        session.plant.push([0.0, 0.0, 0.0])
+        view.do((end, {}), page)
+        assert view.status()["guided"] is False
+        guided(2.0)
+        assert session.controller["phase"] == "holding"
+    np.testing.assert_allclose(arm.held, arm.known.home, atol=1e-6)
+    view.do(("guide", {}), page)
+    view.stop()
+    guided(0.5)
+    assert view.status()["guided"] is False and session.hardware["stop_latched"] == "true"
+    view.channel.close()
+    view.close()
 
 
 def test_what_was_closed_at_rest_fades_along_the_way_of_the_hand_and_not_at_its_end():

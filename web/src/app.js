@@ -15,6 +15,7 @@ import { Target } from "./scenery.js";
 import { Settings } from "./settings.js";
 import { Stage } from "./stage.js";
 import { installStop } from "./stop.js";
+import { installTabs } from "./tabs.js";
 import { TipPanel, verdict } from "./tip.js";
 import { Tours } from "./tours.js";
 import { Words } from "./words.js";
@@ -29,6 +30,7 @@ let jog = null;
 const stop = installStop(connection, () => jog?.release());
 const header = new Header(connection, (what) => ask(what));
 const readout = new Readout();
+installTabs();
 const stage = makeStage();
 
 /** Ask, and say what is refused. @param {object} what */
@@ -96,12 +98,12 @@ function show(picture) {
     if (asking || !what) return;
     asking = true;
     while (next) {
-      const question = next;
+      const question = /** @type {{ at?: number[] }} */ (next);
       next = null;
       const { ok, value } = await connection.ask(question, "/api/check");
       if (next || !looking) continue;
       const check = ok ? value : { possible: false, q: null, why: value.error, subject: value.subject };
-      figures?.show(check);
+      figures?.show(check, question.at);
       verdict(check);
       mark(check.possible ? "" : check.subject);
     }
@@ -144,12 +146,15 @@ function show(picture) {
   }
 
   for (const what of ["home", "park", "cancel"]) byId(what, HTMLButtonElement).addEventListener("click", () => send({ do: what }));
-  byId("refit", HTMLButtonElement).addEventListener("click", fit);
-  function fit() {
+  for (const open of [true, false]) byId(open ? "open" : "close", HTMLButtonElement).addEventListener("click", () => send({ do: "grip", open }));
+  const guide = byId("guide", HTMLButtonElement);
+  guide.addEventListener("click", () => send({ do: guide.ariaPressed === "true" ? "cancel" : "guide" }));
+  for (const button of document.querySelectorAll("#views button")) button.addEventListener("click", () => fit(/** @type {HTMLElement} */ (button).dataset.from));
+  function fit(from = "") {
     if (!stage || !figures) return;
     const box = new Box3().setFromObject(figures.state);
     box.expandByPoint(new Vector3(0, 0, 0)).expandByScalar(0.03);
-    stage.look(box);
+    stage.look(box, from ? new Vector3(...from.split(" ").map(Number)) : undefined);
   }
 
   connection.on("pose", (pose) => {
@@ -170,6 +175,9 @@ function show(picture) {
     settings.take(status);
     tours.take(status);
     joints.warm(status);
+    guide.hidden = typeof status.guided !== "boolean";
+    guide.setAttribute("aria-pressed", String(Boolean(status.guided)));
+    write(guide, status.guided ? "End guiding" : "Guide by hand");
     if (figures?.surroundings.show(status.scene ?? [])) stage?.draw();
     if (status.payload_kg !== payload && figures?.wanted.region) showRegion();
     payload = status.payload_kg;

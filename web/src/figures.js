@@ -1,10 +1,13 @@
 // The figures of the arm on the stage: where it is, where it should be, where it really is, and where it would go.
-import { Group } from "three";
+import { Group, Mesh, MeshBasicMaterial, SphereGeometry } from "three";
 import { ArmFigure } from "./arm.js";
 import { colour } from "./page.js";
 import { Region, Surroundings, Trail } from "./scenery.js";
+import { apart } from "./units.js";
 
 const MOVED = 2e-5;
+/** The reference is drawn where its tip is so far from the arm's, and until it is nearer than the second [mm]. */
+const [APART_MM, CLOSE_MM] = [3, 2];
 
 /** @typedef {{ t: number, q: Record<string, number[]>, tip: Record<string, number[]>, age: Record<string, number>,
  *   torque?: number[], torque_of?: string }} Pose */
@@ -13,6 +16,8 @@ export class Figures {
   /** @type {Record<string, number[]>} */
   #shown = {};
   #still = 0;
+  /** @type {number[]} */
+  tip = [0, 0, 0];
 
   /**
    * @param {import("./stage.js").Stage} stage
@@ -33,9 +38,13 @@ export class Figures {
     this.turning = new Group();
     this.turning.add(this.region);
     this.surroundings = new Surroundings();
+    /** Where the tip cannot get. */
+    this.beyond = new Mesh(new SphereGeometry(0.008, 24, 16), new MeshBasicMaterial({ depthTest: false }));
+    this.beyond.renderOrder = 4;
+    this.beyond.visible = false;
     this.truth.visible = this.reference.visible = this.preview.visible = this.region.visible = false;
     stage.scene.add(
-      this.state, this.reference, this.truth, this.preview, this.trail, this.way, this.turning, this.surroundings,
+      this.state, this.reference, this.truth, this.preview, this.trail, this.way, this.turning, this.surroundings, this.beyond,
     );
     /** What a person wants to see. @type {Record<string, boolean>} */
     this.wanted = { reference: true, truth: true, trail: true, region: false };
@@ -48,15 +57,17 @@ export class Figures {
     this.trail.line.color.set(colour("--trail"));
     this.way.line.color.set(colour("--preview"));
     this.region.material.color.set(colour("--bad"));
+    this.beyond.material.color.set(colour("--bad"));
     this.stage.draw();
   }
 
   /** @param {Pose} pose */
   take({ q, tip }) {
+    this.tip = tip.state ?? this.tip;
     let moved = false;
     for (const name of /** @type {const} */ (["state", "reference", "truth"])) {
       const figure = this[name];
-      const there = Boolean(q[name]) && (name === "state" || this.wanted[name]);
+      const there = Boolean(q[name]) && (name === "state" || this.wanted[name]) && (name !== "reference" || this.#off(tip));
       moved ||= figure.visible !== there;
       figure.visible = there;
       const before = this.#shown[name];
@@ -69,6 +80,11 @@ export class Figures {
     if (q.state) this.turning.rotation.z = q.state[0];
     moved = this.#trail(tip.truth ?? tip.state, moved) || moved;
     if (moved) this.stage.draw();
+  }
+
+  /** Whether the reference is to be seen beside the arm. @param {Record<string, number[]>} tip */
+  #off({ state, reference }) {
+    return !state || apart(state, reference) > (this.reference.visible ? CLOSE_MM : APART_MM);
   }
 
   /** The way of the last motion: what stood for a while begins another. @param {number[] | undefined} tip @param {boolean} moved */
@@ -89,13 +105,20 @@ export class Figures {
     this.#rested = true;
   }
 
-  /** Where a motion would lead; null: none is looked at. @param {{ possible: boolean, q: number[] | null, way?: number[][] } | null} check */
-  show(check) {
+  /**
+   * Where a motion would lead; null: none is looked at.
+   * @param {{ possible: boolean, q: number[] | null, way?: number[][] } | null} check
+   * @param {number[]} [at] where the tip is asked to go: marked, where it cannot
+   */
+  show(check, at) {
+    const beyond = check && !check.q ? at : null;
+    this.beyond.visible = Boolean(beyond);
+    if (beyond) this.beyond.position.set(beyond[0], beyond[1], beyond[2]);
     this.preview.visible = Boolean(check?.q);
     this.preview.renderOrder = 3;
     if (check?.q) this.preview.pose(check.q);
     this.preview.tint(colour(check?.possible ? "--preview" : "--bad"), check?.possible ? 0.34 : 0.45);
-    this.way.show(check?.way ?? []);
+    this.way.show(beyond ? [this.tip, beyond] : (check?.way ?? []));
     this.way.line.color.set(colour(check?.possible ? "--preview" : "--bad"));
     this.stage.draw();
   }

@@ -1,5 +1,5 @@
 // The first line: how the arm is, who drives it, what it carries; and what to do where it is not enabled.
-import { byId, write } from "./page.js";
+import { byId, make, markMovers, write } from "./page.js";
 import { loop } from "./units.js";
 
 /** @typedef {any} Status  as scripting/view/arm_view.py tells it */
@@ -31,11 +31,16 @@ export class Header {
   /** @param {Status} status */
   take(status) {
     this.status = status;
-    this.#chip("hardware", ...condition(status));
-    this.#chip("phase", status.controller.phase, "quiet");
-    this.#chip("mover", status.moved_by ? `moved by ${mover(status.moved_by)}` : "", "quiet");
-    write(byId("facts", HTMLElement), facts(status).join(" · "));
+    const [text, kind] = condition(status);
+    write(byId("hardware", HTMLElement), text);
+    byId("hardware", HTMLElement).className = `chip ${kind}`;
+    write(byId("phase", HTMLElement), status.controller.phase);
+    write(byId("mover", HTMLElement), status.moved_by ? `moved by ${mover(status.moved_by)}` : "");
+    const told = facts(status);
+    const list = byId("facts", HTMLElement);
+    if (list.innerText !== told.join("\n")) list.replaceChildren(...told.map((/** @type {string} */ fact) => make("li", {}, fact)));
     this.#driver(status);
+    markMovers(status.hardware.state !== "active" || this.watching);
     this.#again();
   }
 
@@ -70,13 +75,6 @@ export class Header {
     byId("enable", HTMLButtonElement).disabled = reset || !(runs || sure.checked) || (other && !byId("accept", HTMLInputElement).checked);
     write(byId("enable-what", HTMLElement), runs ? "takes over running outputs; nothing jumps" : "switches outputs on, one joint at a time");
   }
-
-  /** @param {string} id @param {string} text @param {string} kind */
-  #chip(id, text, kind) {
-    const chip = byId(id, HTMLElement);
-    write(chip, text);
-    chip.className = `chip ${kind}`;
-  }
 }
 
 /**
@@ -84,8 +82,9 @@ export class Header {
  * @param {Status} status
  * @returns {[string, string]}
  */
-export function condition({ stop_latched, hardware: { state, message } }) {
+export function condition({ stop_latched, faults, hardware: { state, message } }) {
   if (stop_latched === "true") return ["STOPPED", "bad"];
+  if (state === "active" && faults.length) return [`${message}, ${faults.length} ${faults.length > 1 ? "warnings" : "warning"}`, "warn"];
   if (state === "active" && message !== state) return [message, "warn"];
   return [message, STATES[/** @type {"idle"} */ (state)] ?? ""];
 }
@@ -95,7 +94,8 @@ const mover = (lease) => lease.replace(/\b(driver [\w-]+)\.\d+\.\d+/g, "$1").rep
 
 /** @param {Status} status */
 function facts(status) {
-  const said = [];
+  const said = status.faults.map((/** @type {string} */ fault) => `⚠ ${fault}`);
+  if (status.faults.length && status.next) said.push(`next: ${status.next}`);
   if (typeof status.payload_kg === "number") said.push(`payload ${(1e3 * status.payload_kg).toFixed(0)} g`);
   if (status.compensation) said.push(`compensation ${status.compensation}`);
   if (status.supply_v) said.push(`supply ${status.supply_v.toFixed(1)} V`);
@@ -104,6 +104,5 @@ function facts(status) {
   said.push(...loop(status.parts?.["hardware: timing"] ?? {}));
   const answers = Number(status.parts?.["hardware: link"]?.round_trip_p99_ms);
   if (answers) said.push(`board answers within ${answers.toFixed(1)} ms`);
-  said.push(...status.faults.map((/** @type {string} */ fault) => `⚠ ${fault}`));
-  return status.faults.length && status.next ? [...said, `next: ${status.next}`] : said;
+  return said;
 }

@@ -1,5 +1,5 @@
 // Hold to move: as long as a button or key is held, a velocity is said again and again; let go, it is said that it is over.
-import { byId, make, write } from "./page.js";
+import { byId, make, markMovers, write } from "./page.js";
 
 const AGAIN_MS = 60;
 const PITCH = 0.5;
@@ -111,6 +111,7 @@ export class Jog {
       return button;
     });
     this.pad.replaceChildren(make("div", { class: "wide" }, this.space, this.speed), ...buttons);
+    markMovers();
     write(byId("pad-note", HTMLElement), joints ? "Hold a button (or Enter on it); let go, and the arm decelerates." : "Hold a button, or here the arrow and page keys (T, G: hand). Let go, and the arm decelerates.");
   }
 

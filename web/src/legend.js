@@ -6,7 +6,7 @@ const OLD_S = 0.5;
 const NARROW = "(max-width: 640px)";
 
 /** @type {[string, string, boolean][]} */
-const SHOWN = [["reference", "reference: planned pose", true], ["truth", "true arm (simulation)", true], ["trail", "path of the tip", true], ["region", "tip cannot be held here", false]];
+const SHOWN = [["reference", "reference, where 3 mm off", true], ["truth", "true arm (simulation)", true], ["trail", "path of the tip", true], ["region", "tip cannot be held here", false]];
 
 /** @param {(what: string, on: boolean) => void} want */
 export function installLegend(want) {

@@ -27,5 +27,11 @@ export function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Buttons that ask for a motion look disabled where it would be refused; pressed they say why. @param {boolean} [off] as before */
+export function markMovers(off = document.body.classList.contains("unready")) {
+  document.body.classList.toggle("unready", off);
+  for (const button of document.querySelectorAll("[data-moves] button")) button.setAttribute("aria-disabled", String(off));
+}
+
 /** A colour of the style sheet. @param {string} name */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -1,5 +1,6 @@
 // The time line of a recording: play, pause, and any place in it.
 import { byId, write } from "./page.js";
+import { choose } from "./tabs.js";
 
 const HELD_MS = 400;
 
@@ -22,6 +23,7 @@ export function installPlayer(connection, ask) {
     say(false, Number(line.value));
   });
   connection.on("play", (told) => {
+    if (box.hidden) choose(byId("tab-joints", HTMLButtonElement));
     box.hidden = false;
     document.body.classList.add("recorded");
     plays = told.plays;

@@ -1,21 +1,27 @@
 // The stage: camera, light, floor and what stands on it; drawn when something has changed, and not otherwise.
 import {
-  Box3, Color, DirectionalLight, GridHelper, Group, HemisphereLight, PerspectiveCamera, Scene, Vector3, WebGLRenderer,
+  Box3, Color, DirectionalLight, GridHelper, Group, HemisphereLight, Mesh, PerspectiveCamera, PlaneGeometry, Quaternion, Scene, ShadowMaterial, Vector3,
+  WebGLRenderer,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const FROM = new Vector3(0.62, -0.95, 0.5);
+const SUN = new Vector3(0.3, -0.45, 1.2);
 const SLOW_MS = 45;
+const RESTS_MS = 250;
+const SHADOW_PIXELS = 1024;
 
 export class Stage {
   #dirty = false;
   #slow = 0;
   #grid = new Group();
+  #sharper = 0;
 
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
     this.canvas = canvas;
-    const slow = drawnBySoftware();
+    this.axes = document.getElementById("axes");
+    const slow = (this.slow = drawnBySoftware());
     this.renderer = new WebGLRenderer({ canvas, antialias: !slow, alpha: true, powerPreference: "low-power" });
     this.renderer.setPixelRatio(slow ? 1 : Math.min(devicePixelRatio, 2));
     this.scene = new Scene();
@@ -26,10 +32,15 @@ export class Stage {
     this.controls.listenToKeyEvents(canvas);
     this.controls.addEventListener("change", () => this.draw());
     const sun = new DirectionalLight("#ffffff", 1.7);
-    sun.position.set(0.6, -0.9, 1.6);
+    sun.castShadow = this.renderer.shadowMap.enabled = true;
+    sun.shadow.mapSize.setScalar(SHADOW_PIXELS);
+    sun.shadow.radius = 4;
+    this.sun = sun;
+    const floor = new Mesh(new PlaneGeometry(4, 4), new ShadowMaterial({ opacity: 0.22, depthWrite: false }));
+    floor.receiveShadow = true;
     const fill = new DirectionalLight("#cfe0ff", 0.6);
     fill.position.set(-0.8, 0.9, 0.5);
-    this.scene.add(sun, fill, new HemisphereLight("#ffffff", "#8a8f98", 1.35), this.#grid);
+    this.scene.add(sun, sun.target, floor, fill, new HemisphereLight("#ffffff", "#8a8f98", 1.35), this.#grid);
     this.frames = 0;
     this.look(new Box3(new Vector3(-0.1, -0.2, 0), new Vector3(0.35, 0.2, 0.4)));
     new ResizeObserver(() => this.#fit()).observe(canvas.parentElement ?? canvas);
@@ -37,12 +48,16 @@ export class Stage {
     this.theme();
   }
 
-  /** Have the camera see all of that. @param {Box3} box */
-  look(box) {
+  /** Have the camera see all of that, from a direction. @param {Box3} box @param {Vector3} from */
+  look(box, from = FROM) {
     const centre = box.getCenter(new Vector3());
     const radius = Math.max(box.getSize(new Vector3()).length() / 2, 0.05);
     this.controls.target.copy(centre);
-    this.camera.position.copy(FROM).normalize().multiplyScalar(radius / Math.sin((this.camera.fov * Math.PI) / 330)).add(centre);
+    this.camera.position.copy(from).normalize().multiplyScalar(radius / Math.sin((this.camera.fov * Math.PI) / 330)).add(centre);
+    this.sun.target.position.copy(centre);
+    this.sun.position.copy(SUN).multiplyScalar(2 * radius).add(centre);
+    Object.assign(this.sun.shadow.camera, { left: -2 * radius, right: 2 * radius, bottom: -2 * radius, top: 2 * radius, near: 0, far: 6 * radius });
+    this.sun.shadow.camera.updateProjectionMatrix();
     this.controls.update();
     this.draw();
   }
@@ -54,10 +69,41 @@ export class Stage {
     requestAnimationFrame(() => {
       this.#dirty = false;
       const begin = performance.now();
+      if (this.slow) this.#rest();
       this.renderer.render(this.scene, this.camera);
+      this.#axes();
       this.frames += 1;
       this.#spare(performance.now() - begin);
     });
+  }
+
+  /** Without a graphics card edges are smooth once nothing moves: drawn once with twice the pixels. */
+  #rest() {
+    clearTimeout(this.#sharper);
+    if (this.#scale !== 1) this.#pixels(1);
+    this.#sharper = window.setTimeout(() => {
+      this.#pixels(2);
+      this.renderer.render(this.scene, this.camera);
+    }, RESTS_MS);
+  }
+
+  #scale = 1;
+
+  /** @param {number} scale of what is drawn */
+  #pixels(scale) {
+    const { clientWidth: width, clientHeight: height } = this.canvas.parentElement ?? this.canvas;
+    this.#scale = scale;
+    this.renderer.setSize(scale * width, scale * height, false);
+  }
+
+  /** Draw the base frame's axes, as the camera sees them. */
+  #axes() {
+    const seen = new Quaternion().copy(this.camera.quaternion).invert();
+    const lines = ["x", "y", "z"].map((name, k) => {
+      const { x, y } = new Vector3().setComponent(k, 1).applyQuaternion(seen);
+      return `<line class="${name}" x2="${(24 * x).toFixed(1)}" y2="${(-24 * y).toFixed(1)}"/><text x="${(31 * x).toFixed(1)}" y="${(-31 * y).toFixed(1)}">${name}</text>`;
+    });
+    if (this.axes) this.axes.innerHTML = lines.join("");
   }
 
   /** Colours as the page has them now. */

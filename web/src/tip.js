@@ -1,6 +1,6 @@
 // Where the tip shall go: by numbers or by dragging; the validator's answer is shown before anything is sent.
 import { byId, write } from "./page.js";
-import { fixed, DEG } from "./units.js";
+import { fixed, number, DEG } from "./units.js";
 
 /** @typedef {{ possible: boolean, q: number[] | null, duration_s?: number, slowed?: number, margins?: Record<string, number>, why?: string, subject?: string, way?: number[][],
  *   sent?: boolean }} Check  sent: it was asked for, and is refused */
@@ -100,9 +100,6 @@ export class TipPanel {
     });
   }
 }
-
-/** @param {string} text */
-const number = (text) => (text.trim() ? Number(text.trim().replace(",", ".")) : NaN);
 
 /** What the validator says of a motion, for a person; null: nothing. @param {Check | null} check */
 export function verdict(check) {

@@ -1,5 +1,5 @@
 // Tours and recordings: what can be made again, how far it is, and whether something is being recorded.
-import { byId, make, write } from "./page.js";
+import { byId, make, markMovers, write } from "./page.js";
 
 /** @typedef {{ name: string, steps: number | null }} Tour */
 
@@ -30,6 +30,7 @@ export class Tours {
     /** @type {{ folder: string, tours: Tour[] }} */
     const { folder, tours } = await this.connection.get("/api/tours").then((answer) => answer.json(), () => ({ folder: "", tours: [] }));
     this.#list.replaceChildren(...tours.map((tour) => this.#row(tour)));
+    markMovers();
     const what = tours.length ? "Checked as a whole before anything moves" : "No taught motion (picker teach NAME) and no recording";
     write(byId("tours-note", HTMLElement), folder && `${what}; in ${folder}`);
   }

@@ -45,6 +45,26 @@ export function load(torque, limits) {
   return { share: size / limits.stall, hold: limits.hold / limits.stall, peak: limits.peak / limits.stall, level };
 }
 
+const NEAR = 0.19;
+
+/**
+ * Limits of a torque as lines of its bar, each with its name; names that would run into each other become one.
+ * @param {{ hold: number, peak: number, stall: number }} limits
+ */
+export function marks({ hold, peak, stall }) {
+  /** @type {{ at: number, text: string, lines: number[] }[]} */
+  const found = [];
+  for (const [name, limit] of /** @type {[string, number][]} */ ([["hold", hold], ["motion", peak], ["stall", stall]])) {
+    const [last, one] = [found.at(-1), { at: limit / stall, text: `${name} ${limit.toFixed(2)}`, lines: limit < stall ? [limit / stall] : [] }];
+    if (last && one.at - last.at < NEAR) Object.assign(last, { at: one.at, text: `${last.text}, ${one.text}`, lines: [...last.lines, ...one.lines] });
+    else found.push(one);
+  }
+  return found;
+}
+
+/** A number as a person types it; NaN: it is none. @param {string} text */
+export const number = (text) => (text.trim() ? Number(text.trim().replace(",", ".")) : NaN);
+
 /**
  * Rate and latency of the commands, as the hardware node measured them; nothing of what it did not.
  * @param {{ period_ms?: string, jitter_p99_ms?: string, ahead_ms?: string }} timing

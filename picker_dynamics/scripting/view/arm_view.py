@@ -21,10 +21,11 @@ from picker_dynamics import lifeline
 from picker_dynamics.board.request_gate import OUTDATED
 from picker_dynamics.errors import GoalRefusedError, InfeasibleError, InputError, LimitError, LinkError, PickerError, refuse_if
 from picker_dynamics.execution.events import EventKind
+from picker_dynamics.execution.guiding import HandGuide
 from picker_dynamics.session.entry import Entry
 from picker_dynamics.session.remote import RemoteSession
 from picker_dynamics.session.served import require_fresh
-from picker_dynamics.session.session import Session
+from picker_dynamics.session.session import GoalData, Session
 from picker_dynamics.sim.control_socket import BoardControl, Truth
 
 from ..equipment import Equipment
@@ -37,8 +38,8 @@ from .tours import Tours
 LONGEST_S = "3600"
 """A recording that nobody ends ends by itself [s]."""
 
-BEGINS_S = 0.5
-"""How long an arm that was just enabled has until it takes goals [s]."""
+BEGINS_S = 2.0
+"""How long an arm that was just enabled, jogged or guided has until it takes goals [s]."""
 
 GONE_S, IDLE_S = 2.0, 300.0
 """A page of which nothing is seen for so long has let go; so has one that asked for nothing so long [s]."""
@@ -47,7 +48,7 @@ SAMPLES = 40
 """Of a path that is shown, at most."""
 
 TOURS = ("tour", "pick", "place")
-MOTIONS = (*TOURS, "home", "park", "joints", "tip", "jog")
+MOTIONS = (*TOURS, "home", "park", "joints", "tip", "grip", "jog", "guide")
 
 LEVELS = ("ok", "warn", "error", "warn")
 
@@ -130,6 +131,7 @@ class ArmView(View):
         self._lock, self._turns, self.turn = threading.RLock(), itertools.count(1), 0
         self._over = threading.Event()
         self._looked_s = -math.inf
+        self._hand: HandGuide | None = None
         self._recorder: subprocess.Popen[str] | None = None
         port = session.call("get", part="hardware", names=["port"])[0]
         self._control = Path(port or "none").with_name("control")
@@ -174,8 +176,9 @@ class ArmView(View):
         now_s, there, session = time.monotonic(), set(self.channel.readers), self.session
         self._looked_s = now_s
         with self._lock:
-            if self.wheel.is_idle(there, now_s, bool(self.tours.name)):
+            if self.wheel.is_idle(there, now_s, bool(self.tours.name or self._hand)):
                 self._let_go()
+            self._follow_hand()
         if not there:
             return
         age_s = session.now_s - session.heard_s
@@ -183,6 +186,22 @@ class ArmView(View):
         if truth := self._truth:
             seen["truth"] = truth.q, max(now_s - truth.monotonic_s, 0.0)
         self.tell(session.now_s, (session.torque, age_s), seen)
+
+    def _follow_hand(self) -> None:
+        """Have the arm follow the hand that guides it, until it may not any more."""
+        session, arm = self.session, self.known.description
+        if self._hand is None:
+            return
+        active = session.hardware.get("state") == "active" and session.drives
+        why = session.refusal or ("" if active else session.hardware.get("message", "not heard"))
+        state, desired = session.state, session.desired
+        if why or state is None or desired is None:
+            self._end()
+            self.say(f"the arm is no longer guided: {why}", "warn")
+            return
+        held = np.clip(desired, arm.lower, arm.upper)
+        pose = self._hand.target(np.array(state), held, session.seen_s)
+        session.jog({"pose": pose.tolist(), "by_hand": True})
 
     def _ask_truth(self) -> None:
         """Ask the board of a simulated arm where that really is, again and again, as long as pages look and it answers."""
@@ -208,6 +227,7 @@ class ArmView(View):
             "scene": session.call("surroundings")["scene"] or [],
             "parts": {name: entries[name] for name in PARTS if name in entries},
             "driver": self.wheel.driver,
+            "guided": self._hand is not None if session.hardware.get("provenance") == "measured" else None,
             "records": self._recorder is not None,
         }
 
@@ -308,6 +328,15 @@ class ArmView(View):
             if what == "drive":
                 return {}
             self._require(turn)
+            if what == "guide":
+                hand = HandGuide(self.known.description.position_units, hardware.get("provenance"))
+                self.session.jog({})
+                self._hand = hand
+                self.say("push the arm: it stays where you leave it")
+                return {}
+            if self._hand is not None:
+                self._hand = None
+                self.session.jog({})
             if what == "jog":
                 self.session.jog({name: value for name, value in fields.items() if value is not None})
                 return {}
@@ -318,7 +347,10 @@ class ArmView(View):
         if not self.session.wait_at_most(BEGINS_S, lambda: self.session.controller.get("phase") in ("holding", "executing")):
             controller = self.session.controller
             raise GoalRefusedError(f"refused: controller: {controller['message']}", "controller")
-        goal = self.arm.goal(self._motion(asked))
+        if what == "grip":
+            goal = GoalData("grip", {"position": self.known.grips()[0 if fields["open"] else 1]})
+        else:
+            goal = self.arm.goal(self._motion(asked))
         with self._lock:
             self._require(turn)
             return {"goal": self.session.submit(goal, as_driver=True)}
@@ -381,8 +413,8 @@ class ArmView(View):
             raise GoalRefusedError("ended before it began", "page")
 
     def _end(self) -> None:
-        """End the turn: no motion or tour of it begins or goes on, and no jog."""
-        self.turn = next(self._turns)
+        """End the turn: no motion or tour of it begins or goes on, no jog, and no hand guides."""
+        self.turn, self._hand = next(self._turns), None
         self.session.jog({})
 
     def _leave(self, page: str) -> None:

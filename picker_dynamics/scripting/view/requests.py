@@ -29,13 +29,14 @@ Request = tuple[str, Mapping[str, Any]]
 _HAND = {"at": (VECTOR, ...), "pitch": (NUMBER, None)}
 
 KINDS: Mapping[str, Mapping[str, tuple[str, Any]]] = {
-    **{what: {} for what in ("home", "park", "cancel", "reset", "leave")},
+    **{what: {} for what in ("home", "park", "guide", "cancel", "reset", "leave")},
     "record": {"on": (FLAG, ...)},
     "drive": {"over": (FLAG, False)},
     "enable": {"sure": (FLAG, False), "accept": (FLAG, False)},
     "joints": {"to": (JOINTS, ...)},
     "tip": {**_HAND, "straight": (FLAG, False)},
     "jog": {"joints": (JOINTS, None), "linear": (VECTOR, None), "angular": (VECTOR, None), "frame": (TEXT, None)},
+    "grip": {"open": (FLAG, ...)},
     "payload": {"kg": (NUMBER, ...)},
     "speed": {"share": (NUMBER, ...)},
     "compensation": {"mode": (TEXT, ...)},

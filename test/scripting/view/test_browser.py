@@ -49,11 +49,45 @@ def test_home_a_refused_target_in_the_gates_words_and_the_joint_it_is_about(page
     page_until(page, lambda: abs(shown[0].tip[0] - 0.24) < 0.003, "the tip there")
 
 
+def test_a_tip_out_of_reach_is_marked_where_it_was_asked_for(page):
+    marks = "picker.stage.scene.children.filter((one) => one.visible && one.renderOrder === 4)"
+    marked = f"() => {marks}.map((one) => one.position.toArray())"
+    fill(page, x="430", y="60", z="200")
+    shows(page, "#verdict.refused", "out of reach")
+    assert page.evaluate(marked) == [[0.43, 0.06, 0.2]]
+    fill(page, x="240", y="0", z="160")
+    shows(page, "#verdict:not(.refused)", "may be made")
+    assert page.evaluate(marked) == []
+
+
+def test_a_joint_s_number_shows_first_and_sends_with_enter_and_the_gripper_has_two_buttons(page, shown):
+    go_home(page, shown[0])
+    page.click("#tab-joints")
+    number = page.get_by_label("wrist, target in °, as a number")
+    number.fill("-30")
+    shows(page, "#verdict", "may be made")
+    assert abs(shown[0].q[3] + 0.8) < 0.01, "nothing is sent yet"
+    number.press("Enter")
+    page_until(page, lambda: abs(shown[0].q[3] - np.deg2rad(-30)) < 0.02, "the motion")
+    page.click("#tab-move")
+    for button, at in (("Close", 1), ("Open", 0)):
+        page.get_by_role("button", name=button, exact=True).click()
+        page_until(page, lambda at=at: abs(shown[0].held[4] - shown[0].known.grips()[at]) < 1e-3, button)
+
+
+def test_the_values_under_the_pointer_are_told_of_all_joints(page):
+    page.wait_for_timeout(1500)
+    page.locator(".curve").nth(1).locator(".u-over").hover()
+    shows(page, "#curves-at", "torque, N·m")
+    told = page.locator("#curves-key output").all_inner_texts()
+    assert len(told) == 5 and all(float(text) == float(text) for text in told)
+
+
 def test_stop_by_space_wherever_the_focus_is_then_reset(page):
     page.focus("#x")
     page.keyboard.press("Space")
     shows(page, "#hardware", "STOPPED")
-    page.click("#home")
+    page.click("#home", force=True)  # it looks disabled, and says why
     shows(page, "#words li.error", "refused: hardware: stopped")
     page.click("#reset")
     page_until(page, lambda: page.locator("#enable").is_enabled(), "the way on")
@@ -62,7 +96,8 @@ def test_stop_by_space_wherever_the_focus_is_then_reset(page):
 
 
 def test_a_slider_by_keys_shows_first_and_sends_with_enter(page, shown):
-    slider = page.locator(".joint", has_text="base").locator("input")
+    page.click("#tab-joints")
+    slider = page.locator(".joint", has_text="base").get_by_role("slider")
     slider.focus()
     before = shown[0].q[0]
     for _ in range(12):
@@ -86,6 +121,7 @@ def test_jogging_ends_with_the_button(page, shown):
 
 
 def test_a_tour_is_run_watched_and_ended(page, shown):
+    page.click("#tab-tours")
     page.get_by_role("button", name="Run berries").click()
     shows(page, "#tour-what", "step 2 of 2: back")
     assert page.locator("#tour-bar").evaluate("one => one.value") >= 0.5
@@ -106,7 +142,7 @@ def test_a_second_page_watches_and_takes_over(opened):
     shows(first, "#drive", "You ")
     second = with_arm(opened())
     shows(second, "#drive", "take over")
-    second.click("#home")
+    second.click("#home", force=True)
     shows(second, "#words li.error", "another page drives")
     assert "another page" not in first.locator("#words").inner_text() + first.locator("#verdict").inner_text(), "it is the one"
     second.click("#drive")

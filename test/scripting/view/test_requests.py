@@ -20,6 +20,7 @@ def read(**values) -> requests.Request:
         ({"do": "tip", "at": [0, 0, 1], "pitch": -0.3}, {"at": (0.0, 0.0, 1.0), "pitch": -0.3, "straight": False}),
         ({"do": "jog"}, {"joints": None, "linear": None, "angular": None, "frame": None}),
         ({"do": "tour", "name": "two berries", "loop": 3}, {"name": "two berries", "loop": 3.0}),
+        ({"do": "grip", "open": True}, {"open": True}),
         ({"do": "pick", "at": [0, 0, 1]}, {"at": (0.0, 0.0, 1.0), "pitch": None, "mass": 0.025}),
     ],
 )
