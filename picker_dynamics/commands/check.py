@@ -13,6 +13,7 @@ def add_parser(commands) -> None:
     check.add_argument("urdf", nargs="?", default="", help="URDF file (default: the picker's)")
     check.add_argument("--strict", action="store_true", help="findings are errors")
     check.add_argument("--samples", type=shared.whole(1, 1_000_000), default=1000, help="random states to compare (default 1000)")
+    check.add_argument("-v", "--verbose", action="store_true", help="print the residual of each term of the models")
     shared.add(check, "--seed", "--json")
 
 
@@ -26,4 +27,5 @@ def run(options) -> int:
         samples=options.samples,
         seed=options.seed,
         as_json=options.json,
+        verbose=options.verbose,
     )

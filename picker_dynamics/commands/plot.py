@@ -14,6 +14,12 @@ from picker_dynamics.scripting.equipment import recorded_arm
 
 from . import options as shared
 
+FORMATS = ".png", ".svg", ".pdf"
+"""Endings of a figure's file; all else names a folder."""
+
+LEAST = 5.0, 1.0
+"""What axes of positions and of tracking errors span at the least [deg or mm]: noise does not fill them."""
+
 REFERENCE, STATE, SETPOINT = "#1f1f1f", "#2471a3", "#e67e22"
 
 
@@ -21,7 +27,7 @@ def add_parser(commands) -> None:
     """Register ``plot``."""
     parser = commands.add_parser("plot", help="plot a recording: MCAP or SQLite, of picker record or ros2 bag")
     parser.add_argument("file", help="an .mcap or .db3 file, or the folder of a bag")
-    parser.add_argument("-o", "--out", default="", metavar="DIR", help="folder for the figure (default: beside the file)")
+    parser.add_argument("-o", "--out", default="", metavar="PATH", help="folder for the figure, or its file: .png, .svg, .pdf")
     shared.add(parser, "--namespace", default=None, help="namespace of the arm, if the recording has several")
     shared.add(parser, "--arm", help="name of an arm in config/arms.yaml (default: as recorded)")
     shared.add(parser, "--urdf", help="URDF of the arm")
@@ -37,9 +43,10 @@ def run(options) -> int:
     recorded = read(options.file, options.namespace)
     limits = limits_of(recorded, options.urdf or options.arm, options.servos)
     source = Path(options.file)
-    folder = Path(options.out) if options.out else source.parent
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{source.stem}.png"
+    path = Path(options.out) if options.out else source.parent
+    if path.suffix.lower() not in FORMATS:
+        path /= f"{source.stem}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
     draw(recorded, limits, path)
     note = [f"note: {recorded.damaged}"] if recorded.damaged else []
     print("\n".join([*summary(recorded, limits), f"figure: {path}", *note]))
@@ -80,10 +87,11 @@ def draw(recorded: ArmRecording, limits: Bounds | None, path: Path) -> None:
             for sign in (-1.0, 1.0):
                 level = [0.0, end - start], [sign * bound[j]] * 2, {"color": "0.45", "ls": style}
                 torques.append((*level[:2], level[2] | ({"label": what} if sign > 0.0 else {})))
+        scale = 1.0 if limits else 0.01  # without an arm the unit is radian or metre
         named = {"title": joint, "xlabel": "time [s]"}
         panels += [
-            (positions, named | {"ylabel": f"position [{unit}]"}),
-            ([line(off, "state - reference", STATE)], named | {"ylabel": f"tracking error [{unit}]"}),
+            (positions, named | {"ylabel": f"position [{unit}]", "least": LEAST[0] * scale}),
+            ([line(off, "state - reference", STATE)], named | {"ylabel": f"tracking error [{unit}]", "least": LEAST[1] * scale}),
             (torques, named | {"ylabel": "force [N]" if unit == "mm" else "torque [N·m]"}),
         ]
     report.draw(path, path.stem, 3, panels)

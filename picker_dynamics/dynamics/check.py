@@ -37,6 +37,7 @@ class CheckReport:
     Attributes:
         urdf: where it came from.
         robot, joints, tool: names of the arm, of its movable joints, and of its tool frame.
+        tip: the tool frame, and how it was chosen.
         findings: of the linter.
         comparisons: what was compared -> term -> worst relative residual; infinite where one is no number.
         notes: what could not be compared, and why.
@@ -46,6 +47,7 @@ class CheckReport:
     robot: str
     joints: tuple[str, ...]
     tool: str
+    tip: str
     findings: tuple[Finding, ...]
     comparisons: dict[str, dict[str, float]]
     notes: tuple[str, ...]
@@ -60,7 +62,9 @@ class CheckReport:
         return self.worst <= LIMIT and not any(strict or finding.fatal for finding in self.findings)
 
 
-def run(path: str | Path, *, strict: bool = False, samples: int = 1000, seed: int = 0, as_json: bool = False) -> int:
+def run(
+    path: str | Path, *, strict: bool = False, samples: int = 1000, seed: int = 0, as_json: bool = False, verbose: bool = False
+) -> int:
     """Check a URDF and print the result.
 
     Args:
@@ -69,6 +73,7 @@ def run(path: str | Path, *, strict: bool = False, samples: int = 1000, seed: in
         samples: number of random states.
         seed: of those states.
         as_json: print JSON instead of text.
+        verbose: print the residual of each term, not of those alone that are too large.
 
     Returns:
         Exit code: 0, or 1 for residuals above 1e-9 or fatal findings.
@@ -85,7 +90,7 @@ def run(path: str | Path, *, strict: bool = False, samples: int = 1000, seed: in
         text = json.dumps(asdict(report) | more, indent=2, ensure_ascii=False)
         print(text.replace(": Infinity", ": null"))
     else:
-        print("\n".join(_lines(report, strict)))
+        print("\n".join(_lines(report, strict, verbose)))
     return 0 if passed else 1
 
 
@@ -122,17 +127,29 @@ def check(arm: ArmDescription, *, samples: int = 1000, seed: int = 0) -> CheckRe
             comparisons[f"{title} and Pinocchio"] = {term: x if math.isfinite(x) else math.inf for term, x in found.items()}
         if not payload:
             notes.append(f"compared without a payload: no joint moves the tool {arm.tool}")
-    return CheckReport(arm.source, arm.name, arm.joint_names, arm.tool, findings, comparisons, tuple(notes))
+    return CheckReport(arm.source, arm.name, arm.joint_names, arm.tool, _tip(arm), findings, comparisons, tuple(notes))
 
 
-def _lines(report: CheckReport, strict: bool) -> list[str]:
-    """Report for a person: findings, residuals, and a verdict on both."""
-    lines = [f"{report.urdf}: {report.robot}, {len(report.joints)} joints: {' '.join(report.joints)}, tool: {report.tool}"]
+def _tip(arm: ArmDescription) -> str:
+    """Tool frame of an arm, and how it was chosen (``ArmDescription.tool``)."""
+    if arm.tool == "tool0":
+        return "tool0, by its name"
+    ends = not any(joint.parent == arm.tool for joint in arm.joints)
+    how = "the end that most joints move" if ends else "the palm, as fingers or a jaw follow it"
+    return f"{arm.tool}, {how}; a link tool0 on a fixed joint would be the tip"
+
+
+def _lines(report: CheckReport, strict: bool, verbose: bool) -> list[str]:
+    """Report for a person: the verdict, findings, residuals."""
+    verdict = "passed" if report.passed(strict) else "FAILED"
+    lines = [f"{verdict}: {report.urdf}: {report.robot}, {len(report.joints)} joints: {' '.join(report.joints)}"]
+    lines.append(f"tip: {report.tip}")
     lines.append(f"lint: {len(report.findings) or 'no'} findings")
     lines += [f"  {'FATAL ' if strict or finding.fatal else ''}{finding}" for finding in report.findings]
     for title, terms in report.comparisons.items():
-        rows = (f"  {term:<20} {x:8.1e}  {'ok' if x <= LIMIT else f'above {LIMIT:.0e}'}" for term, x in terms.items())
-        lines += [title, *rows]
+        told = {term: x for term, x in terms.items() if verbose or not x <= LIMIT}
+        rows = (f"  {term:<20} {x:8.1e}  {'ok' if x <= LIMIT else f'above {LIMIT:.0e}'}" for term, x in told.items())
+        lines += [title, *rows] if told else []
     lines += [f"note: {note}" for note in report.notes]
     if report.comparisons:
         agreement = "passed" if report.worst <= LIMIT else "FAILED"

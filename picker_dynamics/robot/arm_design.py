@@ -53,6 +53,12 @@ MOST_JOINTS = 7
 RESERVE_DEG = 10.0
 """Of a servo's travel that joints leave to set-points beyond their limits: what compensation adds to bear a load."""
 
+COLOURS = {
+    name: f'<material name="{name}"><color rgba="{rgba} 1"/></material>'
+    for name, rgba in {"beam": "0.8 0.81 0.83", "servo": "0.13 0.14 0.16", "hand": "0.25 0.52 0.29"}.items()
+}
+"""Of what is drawn: links, the servos on them, and the last link."""
+
 PRESET = {"supply_v": 6.0, "base_mm": 60.0, "servo": "MG996R", "material": "printed", "gripper": None}
 LIMITS_DEG, JAW = (-80.0, 80.0), "gripper"
 """Limits where none are given; the gripper's joint."""
@@ -251,6 +257,7 @@ def _body(part: Part, after: Part | None) -> str:
     shapes = [Geometry("cylinder", (0.5 * part.diameter, part.length), 0.5 * way, rotation_from_rpy(rpy))]
     beam = f'<cylinder radius="{0.5 * part.diameter:.6g}" length="{part.length:.6g}"/>'
     drawn = [f'<origin xyz="{_text(0.5 * way)}" rpy="{_text(rpy)}"/><geometry>{beam}</geometry>']
+    colours = [COLOURS["hand" if after is None else "beam"]]
     masses = [DENSITY[part.material] * volume(shapes[0]) if part.mass is None else part.mass]
     if after is not None:
         rides = after.servo
@@ -263,10 +270,12 @@ def _body(part: Part, after: Part | None) -> str:
         masses.append(rides.mass)
         shapes.append(Geometry("box", rides.size, way, np.eye(3)))
         drawn.append(f'<origin xyz="{_text(way)}"/><geometry><box size="{_text(rides.size)}"/></geometry>')
+        colours.append(COLOURS["servo"])
     centre, inertia = composed(masses, shapes)
     entries = " ".join(f'i{a}{b}="{inertia[i, j]:.6g}"' for i, a in enumerate("xyz") for j, b in enumerate("xyz") if i <= j)
     inertial = f'<origin xyz="{_text(centre)}"/><mass value="{sum(masses):.6g}"/><inertia {entries}/>'
-    solid = "".join(f"<{tag}>{one}</{tag}>" for tag in ("visual", "collision") for one in drawn)
+    seen = "".join(f"<visual>{one}{colour}</visual>" for one, colour in zip(drawn, colours))
+    solid = seen + "".join(f"<collision>{one}</collision>" for one in drawn)
     return f"<inertial>{inertial}</inertial>{solid}"
 
 

@@ -50,7 +50,8 @@ def write(tmp_path):
 
 
 def test_the_picker_passes_and_every_term_is_reported():
-    text = passed()
+    text = checked(PICKER, verbose=True)[1]
+    assert text.startswith("passed: ") and "tip: tool0, by its name" in text
     assert "lint: no findings" in text and "models passed" in text and "note" not in text
     tables = text.partition("N-joint chain and Pinocchio")[2].split("closed form (picker) and Pinocchio")
     assert len(tables) == 2
@@ -86,7 +87,7 @@ def test_a_finding_is_printed_and_fatal_only_with_strict(write):
     path = write(broken(('iyy="4.533e-5"', 'iyy="2.000e-4"'), text=PICKER.read_text(encoding="utf-8")))
     assert "  link hand: inertia" in passed(path)
     code, text = checked(path, strict=True)
-    assert code == 1 and "FATAL link hand: inertia" in text and "lint FAILED" in text
+    assert code == 1 and "FATAL link hand: inertia" in text and "lint FAILED" in text and text.startswith("FAILED: ")
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in PICKER.parent.glob("*.urdf")))
@@ -116,7 +117,13 @@ TURNTABLE = """<robot name="turntable"><link name="base"/><link name="plate"><in
 )
 def test_any_fixed_base_arm_is_compared(write, text, code, said):
     printed = checked(write(text))
-    assert printed[0] == code and said in printed[1] and ("N-joint chain and Pinocchio" in printed[1]) == (code == 0)
+    assert printed[0] == code and said in printed[1] and ("models passed" in printed[1]) == (code == 0)
+
+
+def test_the_tip_is_named_and_how_it_was_chosen_and_terms_are_listed_on_demand(write):
+    text = passed(write(TURNTABLE))
+    assert "tip: plate, the end that most joints move; a link tool0 on a fixed joint would be the tip" in text
+    assert "forward dynamics" not in text
 
 
 # -- the cross-check of every start ----------------------------------------------------------------------------------

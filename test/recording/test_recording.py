@@ -195,3 +195,19 @@ def test_plot_writes_a_figure_of_the_series_and_says_where(tmp_path, capsys):
     said = capsys.readouterr().out
     assert f"figure: {out}/a.png" in said and (out / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "base: error at most 0.574 deg" in said
+    for file, begins in (("b.svg", b"<?xml"), ("c.pdf", b"%PDF")):
+        assert cli.main(["plot", str(recorded), "-o", str(out / file)]) == 0 and (out / file).read_bytes().startswith(begins)
+
+
+def test_a_tenth_of_a_degree_does_not_fill_an_axis(tmp_path, monkeypatch):
+    importorskip("matplotlib", reason="matplotlib is an extra")
+    from picker_dynamics.commands import report
+
+    drawn = []
+    monkeypatch.setattr(report.plt, "close", drawn.append)
+    found = read(written_by_us(tmp_path / "a.mcap"))
+    plot.draw(found, plot.limits_of(found), tmp_path / "a.png")
+    position, error, _ = drawn[0].axes[:3]
+    for axes, least in ((position, 5.0), (error, 1.0)):
+        low, high = axes.get_ylim()
+        assert high - low >= least - 1e-9

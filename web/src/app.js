@@ -60,6 +60,7 @@ async function begin() {
   const picture = await answer.json();
   write(byId("name", HTMLElement), picture.name);
   document.title = `${picture.name} – picker view`;
+  if (picture.missing.length) words.tell(`not drawn, as there is no file: ${picture.missing.join(", ")}`, "warn");
   show(picture);
 }
 

@@ -9,7 +9,7 @@ import { linkFrames } from "./frames.js";
  * @typedef {{ kind: string, size: number[], pose: number[], colour: number[], mesh?: number, file?: string, suffix?: string }} Shape
  * @typedef {{ name: string, unit: import("./units.js").Unit, lower: number | null, upper: number | null, velocity: number | null,
  *   effort_unit: string, stall: number, peak: number, hold: number, home: number, rest: number }} Moving
- * @typedef {{ name: string, root: string, tool: string, gripper: boolean, links: Record<string, Shape[]>,
+ * @typedef {{ name: string, root: string, tool: string, gripper: boolean, links: Record<string, Shape[]>, missing: string[],
  *   joints: import("./frames.js").Joint[], moving: Moving[] }} Picture
  * @typedef {"solid" | "ghost" | "outline"} Style
  * @typedef {(shape: Shape) => Promise<import("three").BufferGeometry | null>} MeshLoader

@@ -89,7 +89,7 @@ class View(ABC):
 
     def picture(self) -> Mapping[str, Any]:
         """The arm as a page draws it."""
-        return picture(self.known)
+        return picture(self.known, self._folder)
 
     def mesh(self, number: int) -> Path | None:
         """File of a mesh that the URDF names, by number."""

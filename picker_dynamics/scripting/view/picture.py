@@ -1,6 +1,7 @@
 """Picture of an arm for the page: its links with their shapes and colours, its joints with their limits, all as plain JSON.
 
-A link without a visual shape shows its collision shapes, one without either a rod to each joint that it bears.
+A link without a visual shape shows its collision shapes, one without either, or whose meshes are missing, a ball where it begins
+and a rod to each joint that it bears: a stick figure.
 """
 
 from __future__ import annotations
@@ -25,13 +26,21 @@ GREY = (0.78, 0.79, 0.80, 1.0)
 ROD_M = 0.012
 """Radius of what stands for a link that nobody drew [m]."""
 
+BALL_M = 1.6 * ROD_M
+"""Radius of the ball where such a link begins [m]."""
+
 MESHES = (".stl", ".obj", ".dae")
 
 
-def picture(known: Equipment) -> dict[str, Any]:
-    """The arm as the page draws it; SI units, poses as 4 x 4 matrices, row by row."""
+def picture(known: Equipment, folder: str | Path = "") -> dict[str, Any]:
+    """The arm as the page draws it; SI units, poses as 4 x 4 matrices, row by row.
+
+    Args:
+        folder: as of ``mesh_file``.
+    """
     arm, limits = known.description, known.limits
     colours, meshes = colours_of(arm), mesh_names(arm)
+    missing = {name for number, name in enumerate(meshes) if mesh_file(arm, number, folder) is None}
     vectors = {name: getattr(arm, name) for name in ("lower", "upper", "velocity")}
     vectors |= {"stall": limits.full, "peak": limits.peak, "hold": limits.hold, "home": known.home, "rest": known.rest}
     return {
@@ -40,8 +49,10 @@ def picture(known: Equipment) -> dict[str, Any]:
         "tool": arm.tool,
         "gripper": known.gripper is not None,
         "links": {
-            name: [_shape(one, colour, meshes) for one, colour in _shapes(arm, link, colours)] for name, link in arm.links.items()
+            name: [_shape(one, colour, meshes) for one, colour in _shapes(arm, link, colours, missing)]
+            for name, link in arm.links.items()
         },
+        "missing": sorted(missing),
         "joints": [_joint(joint) for joint in arm.joints],
         "moving": [
             {
@@ -93,15 +104,20 @@ def colours_of(arm: ArmDescription) -> dict[str, list[list[float] | None]]:
     return {str(link.get("name")): [colour(one) for one in link.findall("visual")] for link in robot.findall("link")}
 
 
-def _shapes(arm: ArmDescription, link: Link, colours: dict[str, list[Any]]) -> Iterator[tuple[Geometry, Any]]:
-    for one, colour in zip(link.visuals, colours.get(link.name, [])):
-        yield one, colour or GREY
-    if link.visuals or not any(joint.child == link.name for joint in arm.joints):
-        return
-    yield from ((one, GREY) for one in link.collisions)
-    for joint in arm.joints if not link.collisions else ():
-        if joint.parent == link.name and (length := float(np.linalg.norm(joint.xyz))) > ROD_M:
-            yield Geometry("cylinder", (ROD_M, length), 0.5 * joint.xyz, _along(joint.xyz)), GREY
+def _shapes(arm: ArmDescription, link: Link, colours: dict[str, list[Any]], missing: set[str]) -> Iterator[tuple[Geometry, Any]]:
+    def there(one: Geometry) -> bool:
+        return one.kind != "mesh" or str(one.filename) not in missing
+
+    drawn = [(one, colour or GREY) for one, colour in zip(link.visuals, colours.get(link.name, [])) if there(one)]
+    if not drawn and (link.visuals or link.name != arm.root):
+        drawn = [(one, GREY) for one in link.collisions if there(one)]
+        if not drawn:
+            if link.visuals or link.mass:
+                yield Geometry("sphere", (BALL_M,), np.zeros(3), np.eye(3)), GREY
+            for joint in arm.joints:
+                if joint.parent == link.name and (length := float(np.linalg.norm(joint.xyz))) > ROD_M:
+                    yield Geometry("cylinder", (ROD_M, length), 0.5 * joint.xyz, _along(joint.xyz)), GREY
+    yield from drawn
 
 
 def _along(axis: Array) -> Array:

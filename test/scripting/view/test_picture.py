@@ -35,6 +35,14 @@ def test_poses_lead_to_the_links_as_the_kinematic_tree_has_them():
         assert np.allclose(frames[link][:3, 3], pose.position, atol=1e-8)
 
 
+def test_a_link_whose_mesh_is_missing_is_a_stick_figure(tmp_path):
+    (tmp_path / "here.stl").write_text("solid")
+    for file, kinds in (("here.stl", ["mesh"]), ("gone.stl", ["sphere"])):
+        meshed(tmp_path / "arm.urdf", file)
+        made = picture(equipment(tmp_path / "arm.urdf"))
+        assert [shape["kind"] for shape in made["links"]["arm"]] == kinds and made["missing"] == [file] * (kinds == ["sphere"])
+
+
 def test_a_page_gets_meshes_that_the_urdf_names_below_its_folder_and_nothing_else(tmp_path):
     home = tmp_path / "my_arm" / "urdf"
     (home / "meshes").mkdir(parents=True)
