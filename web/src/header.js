@@ -35,7 +35,7 @@ export class Header {
     write(byId("hardware", HTMLElement), text);
     byId("hardware", HTMLElement).className = `chip ${kind}`;
     write(byId("phase", HTMLElement), status.controller.phase);
-    write(byId("mover", HTMLElement), status.moved_by ? `moved by ${mover(status.moved_by)}` : "");
+    write(byId("mover", HTMLElement), status.moved_by && status.driver !== this.connection.page ? `moved by ${mover(status.moved_by)}` : "");
     const told = facts(status);
     const list = byId("facts", HTMLElement);
     if (list.innerText !== told.join("\n")) list.replaceChildren(...told.map((/** @type {string} */ fact) => make("li", {}, fact)));
