@@ -85,7 +85,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     report = prove.report(before, after)
     from . import prove_figure
 
-    prove_figure.draw(Path(options.out) / "prove.png", report)
+    prove_figure.draw(Path(options.out) / "prove.png", report, look.eye.picture)
     (Path(options.out) / "prove.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(report) if options.json else "\n".join(prove.table(before, after)))
     return 0

@@ -368,6 +368,7 @@ class SimulatedEye:
     """
 
     width, height = 1280, 720
+    picture: np.ndarray | None = None
 
     def __init__(self, hidden: HiddenArm, hand_size: float, sheet: TagOnLink, seed: int, noise_px: float | None = None):
         rng = self._rng = np.random.default_rng(1000 + seed)
@@ -412,7 +413,8 @@ class SimulatedEye:
         placed = {name: tag.placed(poses[tag.link]) for name, tag in ((HAND, self.hand), (SHEET, self.sheet))}
         if self._noise is None:
             seeds = self._rng.integers(0, 2**31, PICTURES)
-            seen = [corners(drawn(self.camera, [*placed.values()], seed=int(seed))) for seed in seeds]
+            burst = [drawn(self.camera, [*placed.values()], seed=int(seed)) for seed in seeds]
+            seen, self.picture = [corners(one) for one in burst], burst[-1]
             return {
                 name: np.mean([one[NUMBERS[name]] for one in seen], axis=0)
                 for name in placed

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -126,11 +127,13 @@ def held(viewer: Viewer, found: DroopFit, wanted: Sequence[np.ndarray], tell: Ca
     return made
 
 
-def report(before: Sequence[Held | None], after: Sequence[Held | None]) -> dict[str, list[dict[str, float] | None]]:
-    """Errors and standard deviations of all poses [mm], ready for JSON."""
+def report(before: Sequence[Held | None], after: Sequence[Held | None]) -> dict[str, list[dict[str, Any] | None]]:
+    """Errors and standard deviations of all poses [mm], and the tip as asked and as seen [px], ready for JSON."""
 
-    def told(one: Held | None) -> dict[str, float] | None:
-        return None if one is None else {"off_mm": round(one.off_mm, 3), "sd_mm": round(one.sd_mm, 3)}
+    def told(one: Held | None) -> dict[str, Any] | None:
+        if one is None:
+            return None
+        return {"off_mm": round(one.off_mm, 3), "sd_mm": round(one.sd_mm, 3), "pixels": np.round(one.pixels, 2).tolist()}
 
     return {"before": [told(one) for one in before], "after": [told(one) for one in after]}
 

@@ -63,10 +63,11 @@ HAND_OFF_M, BESIDE_M = 0.04, 0.02
 
 
 class Eye(Protocol):
-    """Looks at the arm.  ``width`` and ``height`` of its pictures [px]."""
+    """Looks at the arm; ``width`` and ``height`` of its pictures [px], and the last one (height, width), uint8, if it is kept."""
 
     width: int
     height: int
+    picture: np.ndarray | None
 
     def look(self) -> Mapping[str, np.ndarray]:
         """Corners (4, 2) [px] of the tags that are seen, ``HAND`` or ``SHEET``, of an arm at rest.
@@ -91,11 +92,13 @@ class Webcam:
         self._frames = Frames(source)
         for text in self._frames.lock():
             tell(text, "warning")
-        self.height, self.width = self._frames.read().shape
+        self.picture: np.ndarray | None = self._frames.read()
+        self.height, self.width = self.picture.shape
 
     def look(self) -> dict[str, np.ndarray]:
         """Corners of the tags that are seen in a burst of frames."""
-        found = at_rest(self._frames.burst())
+        burst = self._frames.burst()
+        found, self.picture = at_rest(burst), burst[-1]
         return {name: found[number] for name, number in NUMBERS.items() if number in found}
 
     def close(self) -> None:
