@@ -1,3 +1,3 @@
 """Camera that looks at an arm: projection, tags and their detection, frames, printed sheets."""
 
-__all__ = ["drawn", "frames", "judged", "pinhole", "sheet", "tags"]
+__all__ = ["drawn", "edges", "frames", "judged", "pinhole", "sheet", "tags"]

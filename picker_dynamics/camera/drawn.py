@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from .edges import CELLS
 from .pinhole import Camera
-from .tags import CELLS, Placed
+from .tags import Placed
 
 WHITE, BLACK, BACKGROUND = 0.85, 0.03, 0.25
 """Light from paper, from print, and from all around, as shares of the brightest."""
@@ -48,9 +49,17 @@ def draw(camera: Camera, tags: Sequence[Placed], optics: Optics = Optics(), seed
             boxes.append(box)
             shade, cover = _card(camera, tag, box)
             light[box] += shade - cover * light[box]
+    return exposed(light, optics, seed, boxes)
+
+
+def exposed(light: np.ndarray, optics: Optics, seed: int | None, boxes: Sequence[tuple[slice, ...]] | None = None) -> np.ndarray:
+    """Grey levels, uint8, of light (height, width), float32, 0 to 1.
+
+    ``boxes``: outside them nothing is but BACKGROUND.
+    """
     reach, power = 1 + int(4.0 * optics.blur_px), np.float32(1.0 / optics.gamma)
     grey = np.full_like(light, 255.0 * BACKGROUND**power)
-    for box in boxes:
+    for box in [tuple(slice(0, n) for n in light.shape)] if boxes is None else boxes:
         near, wide = _grown(box, reach), _grown(box, 2 * reach)
         crop = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(near, wide))
         grey[near] = 255.0 * gaussian_filter(light[wide], optics.blur_px)[crop] ** power
@@ -109,7 +118,8 @@ def _card(camera: Camera, tag: Placed, box: tuple[slice, slice]) -> tuple[np.nda
     shade, cover = looked_up(at)
     edge = np.any(np.abs(at - np.rint(at)) < 0.5 * (np.abs(by_u) + np.abs(by_v)), axis=0)
     steps = (np.arange(SAMPLES, dtype=np.float32) + 0.5) / SAMPLES
-    u, v = steps - 0.5, (steps * (SAMPLES * 0.6180339887)) % 1.0 - 0.5  # no two in one row or column
+    v = (steps * (SAMPLES * 0.6180339887)) % 1.0  # no two in one row or column
+    u, v = steps - 0.5, v - v.mean()
     some, share = looked_up(at[:, edge][..., None] + by_u[:, edge][..., None] * u + by_v[:, edge][..., None] * v)
     shade[edge], cover[edge] = some.mean(axis=1), share.mean(axis=1)
     return shade, cover

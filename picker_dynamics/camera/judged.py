@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from scipy.ndimage import gaussian_filter, map_coordinates
+from scipy.ndimage import gaussian_filter
 
 from picker_dynamics.errors import PictureError
 
-from .tags import CELLS, Corners, Detector, corners
+from .edges import sharpness
+from .tags import Corners, Detector, corners
 
 SMALLEST_PICTURE = (320, 240)
 """Width and height that a picture needs [px]."""
@@ -79,21 +80,6 @@ def at_rest(images: Sequence[np.ndarray], wanted: Collection[int] = (), find: De
             text = f"tag {number} moved by {moved:.1f} px between frames, at most {MOVED_PX} are allowed: not at rest"
             raise PictureError(text, "tag", moved, MOVED_PX)
     return {number: places.mean(axis=0) for number, places in found.items()}
-
-
-def sharpness(image: np.ndarray, places: np.ndarray) -> tuple[float, float]:
-    """Sigma [px] of the least sharp edge of a tag with corners ``places`` (4, 2) [px], and the least grey levels across one."""
-    ends = np.roll(places, -1, axis=0)
-    way = ends - places
-    length = np.linalg.norm(way, axis=1)[:, None, None, None]
-    out = np.stack([way[:, 1], -way[:, 0]], axis=-1)[:, None, None] / length
-    along, step = np.linspace(0.2, 0.8, 15)[:, None, None], 0.03
-    across = np.arange(-0.9, 0.9 + 0.5 * step, step)[:, None] * length / CELLS  # within the border's cell and the margin's
-    points = places[:, None, None] + along * way[:, None, None] + across * out
-    profiles = map_coordinates(image.astype(float), np.moveaxis(points[..., ::-1], -1, 0), order=1, mode="nearest").mean(axis=1)
-    contrast = np.ptp(profiles, axis=1)
-    slope = np.diff(profiles, axis=1).max(axis=1) / (step * length.ravel() / CELLS)
-    return float((contrast / np.maximum(slope, 1e-6)).max() / np.sqrt(2.0 * np.pi)), float(contrast.min())
 
 
 def _reason(image: np.ndarray, find: Detector) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 
 from picker_dynamics.errors import MissingDependencyError
 
-from .tags import CELLS, Placed, Tag
+from .edges import CELLS
+from .tags import Placed, Tag
 
 BASE = Placed(Tag(0, 0.08), np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.array([0.12, 0.085, 0.0]))
 """Tag of the base sheet, in the frame of the arm's base: its right is the base's -y, up is x."""

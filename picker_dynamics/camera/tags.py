@@ -1,7 +1,7 @@
 """AprilTags (family 36h11) and their corners in pictures.
 
 A tag's frame is at its middle: x to the right and y up as it is printed, z out of the print.  Corners are those of the black
-square, the upper left one first, clockwise, as OpenCV returns them.
+square, the upper left one first, clockwise, as OpenCV returns them; found by OpenCV, placed by ``edges``.
 """
 
 from __future__ import annotations
@@ -15,15 +15,10 @@ import numpy as np
 
 from picker_dynamics.errors import PictureError, refuse_if
 
-CELLS = 8
-"""Cells along the black square, its border included."""
+from .edges import CELLS, refined
 
 SIZES_M = (0.01, 0.3)
 """Edges of the black square that a tag may have [m]."""
-
-SHIFT_PX = 0.455
-"""By how much OpenCV's corners are to the right and below, drawn pictures say (4.11 and 5.0 alike): it counts from the upper left
-pixel's corner, and its lines through edges are a little off."""
 
 Corners = dict[int, np.ndarray]
 """Tag's number -> its corners (4, 2) [px], from the middle of the upper left pixel."""
@@ -87,7 +82,7 @@ def corners(image: np.ndarray) -> Corners:
     for number in numbers:
         if numbers.count(number) > 1:
             raise PictureError(f"two tags have the number {number}: cover one of them", "number", number)
-    return {number: one.reshape(4, 2).astype(float) - SHIFT_PX for number, one in zip(numbers, found)}
+    return {number: refined(image, one.reshape(4, 2) - 0.5) for number, one in zip(numbers, found)}  # from a pixel's corner
 
 
 @lru_cache(1)

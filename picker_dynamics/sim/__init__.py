@@ -4,6 +4,7 @@ and no control of ours (of the servo it has `robot`'s model).
 """
 
 __all__ = [
+    "arm_camera",
     "avr_firmware",
     "board",
     "board_in_memory",

@@ -60,7 +60,7 @@ class Stage:
     def __init__(
         self, description: ArmDescription, poses: ArrayLike, props: Sequence[Prop] = (), width: int = 400, height: int = 340
     ):
-        self._m = _model(description)
+        self._m = visible_spec(description).compile()
         self._d = mujoco.MjData(self._m)
         self._q = [self._m.jnt_qposadr[self._m.joint(name).id] for name in description.joint_names]
         self._size = FINER * width, FINER * height
@@ -146,8 +146,8 @@ def _faces(kind: int, *size: float) -> np.ndarray:
     return np.stack([points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]], axis=2).reshape(-1, 4, 3)
 
 
-def _model(description: ArmDescription) -> mujoco.MjModel:
-    """MuJoCo's model with what the URDF draws, its collision shapes left out."""
+def visible_spec(description: ArmDescription) -> mujoco.MjSpec:
+    """What MuJoCo's model is made of, with what the URDF draws, its collision shapes left out."""
     robot = ElementTree.fromstring(description.urdf)
     for extension in robot.findall("mujoco"):
         robot.remove(extension)
@@ -156,4 +156,4 @@ def _model(description: ArmDescription) -> mujoco.MjModel:
     for link in robot.findall("link"):
         for element in link.findall("collision"):
             link.remove(element)
-    return mujoco.MjModel.from_xml_string(ElementTree.tostring(robot, encoding="unicode"))
+    return mujoco.MjSpec.from_string(ElementTree.tostring(robot, encoding="unicode"))

@@ -5,7 +5,8 @@ import pytest
 from drawn_tags import camera, placed
 
 from picker_dynamics.camera.drawn import Optics, draw
-from picker_dynamics.camera.judged import BLUR_PX, at_rest, judged, sharpness
+from picker_dynamics.camera.edges import sharpness
+from picker_dynamics.camera.judged import BLUR_PX, at_rest, judged
 from picker_dynamics.camera.tags import corners
 from picker_dynamics.errors import PictureError
 

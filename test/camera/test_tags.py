@@ -21,7 +21,7 @@ def off(view: Camera, tags: list[Placed], optics: Optics, seed: int = 0) -> np.n
 
 
 @pytest.mark.parametrize("distortion", [(0.0, 0.0), (-0.15, 0.03)])
-def test_corners_are_found_in_their_order_a_tenth_of_a_pixel_from_where_they_are(distortion):
+def test_corners_are_found_in_their_order_a_fiftieth_of_a_pixel_from_where_they_are(distortion):
     rng = np.random.default_rng(3)
     errors = []
     for _ in range(6):
@@ -31,8 +31,16 @@ def test_corners_are_found_in_their_order_a_tenth_of_a_pixel_from_where_they_are
         ]
         errors.append(off(camera(distortion=distortion), tags, LINEAR))
     errors = np.array(errors)
-    assert np.sqrt((errors**2).mean(axis=(0, 2, 3))) == pytest.approx(0.0, abs=0.1)  # 30 mm at 0.75 m; larger ones 0.05
-    assert errors.mean(axis=(0, 1, 2)) == pytest.approx(0.0, abs=0.03)
+    assert np.sqrt((errors**2).mean(axis=(0, 2, 3))) == pytest.approx(0.0, abs=0.04)
+    assert errors.mean(axis=(0, 1, 2)) == pytest.approx(0.0, abs=0.02)  # a lens bends edges by that much
+
+
+@pytest.mark.parametrize("roll", [0.0, 0.01, 0.5 * np.pi + 0.02])
+def test_edges_along_rows_and_columns_are_no_worse_than_a_tenth_of_a_pixel(roll):
+    """OpenCV's own corners are up to 0.6 px beside the tag's there."""
+    rng = np.random.default_rng(4)
+    tags = [placed(k, 0.04, [x, *rng.uniform(-0.1, 0.1, 1), 0.75], (0.0, 0.0, roll)) for k, x in enumerate((-0.2, 0.0, 0.2))]
+    assert off(camera(), tags, LINEAR) == pytest.approx(0.0, abs=0.1)
 
 
 def test_blur_and_gamma_shrink_the_black_square_by_a_third_of_a_pixel_an_edge():
