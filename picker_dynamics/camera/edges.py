@@ -1,6 +1,6 @@
 """Edges of tags in pictures: where they are, to a fiftieth of a pixel, and how sharp they are.
 
-OpenCV's corners are up to 0.6 px beside where edges run along rows or columns of the picture.  Here each edge is looked at
+OpenCV's corners are up to 0.6 px off where edges run along rows or columns of the picture.  Here each edge is looked at
 across in many places, where the grey level rises is its place there, and corners are where lines through these places meet.
 """
 

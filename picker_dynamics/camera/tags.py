@@ -82,7 +82,7 @@ def corners(image: np.ndarray) -> Corners:
     for number in numbers:
         if numbers.count(number) > 1:
             raise PictureError(f"two tags have the number {number}: cover one of them", "number", number)
-    return {number: refined(image, one.reshape(4, 2) - 0.5) for number, one in zip(numbers, found)}  # from a pixel's corner
+    return {number: refined(image, one.reshape(4, 2).astype(float)) for number, one in zip(numbers, found)}
 
 
 @lru_cache(1)
@@ -97,5 +97,6 @@ def _detector() -> Any:
     from .opencv import cv2
 
     parameters = cv2.aruco.DetectorParameters()
-    parameters.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_APRILTAG
+    # With AprilTag's search it takes thirty times as long, and ``refined`` comes to the same places.
+    parameters.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
     return cv2.aruco.ArucoDetector(_family(), parameters)

@@ -27,8 +27,8 @@ def halves(image: np.ndarray, times: int) -> np.ndarray:
         (GOOD[:, ::-1].copy(), "no tag is seen: the picture is mirrored"),
         (draw(camera(), [HAND], Optics(blur_px=6.0)), "no tag is seen: the picture is blurred"),
         (draw(camera(), []), "no tag is seen: printed, whole in the picture"),
-        (draw(camera(), [placed(1, 0.04, [0.0, 0.0, 2.2])], Optics(0.3, 1.0, 0.0)), "tag 1 is 20 px small, at least 24"),
-        (draw(camera(), [HAND], Optics(blur_px=2.2)), r"tag 1 is blurred by 2\.\d px, at most 1.4"),
+        (draw(camera(), [placed(1, 0.04, [0.0, 0.0, 2.0])], Optics(0.3, 1.0, 0.0)), "tag 1 is 22 px small, at least 24"),
+        (draw(camera(), [HAND], Optics(blur_px=1.8)), r"tag 1 is blurred by 1\.\d px, at most 1.4"),
         (GOOD // 8 + 20, r"tag 1: white is \d+ grey levels above black, at least 30"),
     ],
 )
