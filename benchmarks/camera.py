@@ -3,8 +3,8 @@
 Pickers whose masses, stiffness and friction are up to 15 % off, with horns mounted askew, one webcam at 0.65 to 0.85 m, tags
 glued as well as a person does it; 20 stations from both sides.  ``static``: arms at rest at once (MuJoCo's gravity, the hidden
 springs and frictions), corners with 0.1 px of noise.  ``crooked``: axes 0.5 degrees and links 2 mm off besides, tags measured.
-``moved``: arms that go to every station through controller, protocol and board, seen in drawn pictures, and then hold poses.
-``prove``: what ``picker prove`` states of those, against the truth.
+``weighed``: with 200 g at four stations besides.  ``moved``: arms that go to every station through controller, protocol and
+board, seen in drawn pictures, and then hold poses.  ``prove``: what ``picker prove`` states of those, against the truth.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.estimation.rehearsal import HiddenArm, SimulatedEye
 from picker_dynamics.robot.kinematic_tree import tool_pose
 
-ARMS, CROOKED, MOVED, PLANT_ERROR, NOISE_PX, HELD = 12, 6, 3, 0.15, 0.1, 10
+ARMS, CROOKED, WEIGHED, MOVED = 12, 6, 4, 3
+PLANT_ERROR, NOISE_PX, HELD, WEIGHT_KG = 0.15, 0.1, 10, 0.2
 RELATIVE = ("stiffness", "coulomb")
 
 
@@ -36,6 +37,7 @@ class RestingViewer(seen.Viewer):
     def __init__(self, hidden: HiddenArm, eye: SimulatedEye, model, seed: int):
         super().__init__(hidden.session, eye, model)
         self.bench = RestingBench(hidden.plant, np.random.default_rng(seed), hidden.believed)
+        self.visits, self.touched = 0, dict[int, np.ndarray]()  # by how much joints are elsewhere at a visit [rad]
 
     def read(self, there, side: float) -> dict:
         """Be at a station, come from one side, and look."""
@@ -46,25 +48,30 @@ class RestingViewer(seen.Viewer):
         q = bench.resting(station, columns, side, held)
         skids = skid(plant.bias(q, np.zeros(plant.n)) + side * servo.coulomb, hops, servo.gap)
         q[columns] += skids[columns] * bench.rng.normal(size=len(columns))
+        q += self.touched.get(self.visits, 0.0)
+        self.visits += 1
         return {"tags": {name: one.tolist() for name, one in self.eye.seen(q).items()}}
 
 
-def picker(seed: int, crooked: float, noise_px: float | None, measured: bool):
+def picker(seed: int, crooked: float, noise_px: float | None):
     """A hidden arm, the camera beside it, and both tags as they should be."""
     hidden = HiddenArm("", "", "", PLANT_ERROR, seed, crooked)
     tags = seen.HAND_TAG_M, seen.sheet_tag(hidden.description, 1.0)
     return hidden, SimulatedEye(hidden, *tags, seed, noise_px), tags
 
 
-def at_rest(seed: int, crooked: float = 0.0, weight_kg: float = 0.0, noise_px: float = NOISE_PX) -> dict:
-    """One arm that is at rest at once."""
-    hidden, eye, tags = picker(seed, crooked, noise_px, bool(crooked))
+def at_rest(seed: int, crooked: float = 0.0, weight_kg: float = 0.0, touched=None, tell=lambda _text, _style: None) -> dict:
+    """One arm that is at rest at once; ``touched``: joints elsewhere at some visits [rad], by the visit's number."""
+    hidden, eye, tags = picker(seed, crooked, NOISE_PX)
     base, home = by_itself.sought(hidden.description, hidden.believed), np.array(hidden.believed.home)
     true_home = hidden.hidden.to_angle(hidden.believed.to_pulse_us(home))
     first = seen.first_model(base, eye.seen(true_home), (eye.width, eye.height), home, tags, bool(crooked))
     viewer, estimate = RestingViewer(hidden, eye, first, seed), ArmEstimate(hidden.description, hidden.believed)
+    viewer.touched |= touched or {}
     with tempfile.TemporaryDirectory() as folder:
-        context = Context(Session.open(folder, {}, {}), Agrees(), None, seed, step="stations")
+        person = Agrees()
+        person.tell = tell
+        context = Context(Session.open(folder, {}, {}), person, None, seed, step="stations")
         started = time.process_time()
         fit = by_itself.looked_at(context, viewer, weight_kg)
     found = by_itself.estimated(estimate, fit, "")
@@ -109,7 +116,7 @@ def figures(hidden: HiddenArm, found: ArmEstimate) -> list[tuple[str, str, float
 
 def in_motion(seed: int, weight_kg: float = 0.0, noise_px: float | None = None) -> dict:
     """One arm that is calibrated by drawn pictures as it moves, and then proved."""
-    hidden, eye, tags = picker(seed, 0.0, noise_px, False)
+    hidden, eye, tags = picker(seed, 0.0, noise_px)
     estimate = ArmEstimate(hidden.description, hidden.believed)
     with tempfile.TemporaryDirectory() as folder:
         context = Context(Session.open(folder, {}, {}), Agrees(), None, seed, step="stations")
@@ -157,11 +164,11 @@ def summary(arms: list[dict]) -> dict:
     }
 
 
-def run(arms: int = ARMS, crooked: int = CROOKED, moved: int = MOVED) -> dict:
+def run(arms: int = ARMS, crooked: int = CROOKED, weighed: int = WEIGHED, moved: int = MOVED) -> dict:
     """All of it; JSON-able.
 
     Args:
-        arms: at rest at once; crooked: of those with crooked axes; moved: in motion.
+        arms: at rest at once; crooked: of those with crooked axes; weighed: with a known weight; moved: in motion.
     """
     still = [at_rest(seed) for seed in range(1, arms + 1)]
     result = {"servo": "typical", "plant_error": PLANT_ERROR, "noise_px": NOISE_PX, "static": summary(still)}
@@ -170,6 +177,7 @@ def run(arms: int = ARMS, crooked: int = CROOKED, moved: int = MOVED) -> dict:
     )
     result["static"]["fit_s"] = max(arm["seconds"] for arm in still)
     result["crooked"] = summary([at_rest(seed, 1.0) for seed in range(1, crooked + 1)])
+    result["weighed"] = summary([at_rest(seed, 0.0, WEIGHT_KG) for seed in range(1, weighed + 1)])
     motion = [in_motion(seed) for seed in range(1, moved + 1)]
     result["moved"] = summary(motion) | {"machine_s": max(arm["machine_s"] for arm in motion)}
     result["moved"]["before_mm"] = spread([arm["before"] for arm in motion])

@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from picker_dynamics.errors import refuse_if
+from picker_dynamics.errors import PickerError, refuse_if
 from picker_dynamics.files.formats import read_json
 
 from . import terminal
@@ -94,19 +94,24 @@ def opened_port(options, description, servos, compensation: str):
 
 
 def enabled(context, arm, estimate) -> None:
-    """Enable the arm, after a yes."""
+    """Enable the arm, after a yes: outputs that run are taken over, others start at the rest pose."""
     text = "The arm moves by itself for about five minutes, wherever it reaches. Is it fixed, is all free, are hands away?"
-    off = arm.hardware["state"] != "active"
-    if off and estimate.servos.bus is None:
+    context.agree("move", text, "nothing was moved")
+    if arm.hardware["state"] == "active":
+        return
+    try:
+        arm.enable(at_rest_pose=False)
+    except PickerError:
+        if estimate.servos.bus is not None:
+            raise
         context.tell(
-            "The servos have no power yet: each one jumps to its rest pose when its output starts.\nPut the arm at its rest "
-            "pose, folded, as near as you can. Keep the switch of the servo supply at hand.",
+            "The servos have no power yet: each one jumps to its rest pose when its output starts. Put the arm at its rest pose, "
+            "folded, as near as you can. Keep the switch of the servo supply at hand.",
             "warning",
         )
-    context.agree("move", text, "nothing was moved")
-    if off:
-        arm.enable(at_rest_pose=estimate.servos.bus is None)
-        arm.wait_holding()
+        context.agree("on", "Is it there? yes switches the servos on, one after the other.", "the servos are off")
+        arm.enable(at_rest_pose=True)
+    arm.wait_holding()
 
 
 def viewer(options, context, estimate, arm, hidden):

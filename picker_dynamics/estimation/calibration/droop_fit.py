@@ -20,7 +20,7 @@ from scipy.optimize import least_squares
 
 from picker_dynamics.errors import refuse_if
 
-from .droop_model import DroopModel, Reading, wrapped
+from .droop_model import BODY, FIGURES, DroopModel, Reading, wrapped
 from .readings import Measured
 
 ROUNDS, TOLERANCE = 8, 1e-4
@@ -28,6 +28,12 @@ ROUNDS, TOLERANCE = 8, 1e-4
 
 BOUNDS = {"compliance": (0.005, np.inf), "gap": (0.0, np.inf), "load_friction": (0.0, 0.85), "coulomb": (0.0, np.inf)}
 """Compliance stays above that of K = 200 N·m/rad; gears of more than x = 0.85 let nothing drive them back."""
+
+LIGHTEST = -0.9
+"""Bound of mu: bodies weigh something."""
+
+MOSTLY = 3.0
+"""Residuals beyond so many standard deviations pull no more than those there (Huber's loss)."""
 
 STIFFEST = 1.0 / 16.0
 """Of the compliance that is assumed: the bound of servos so strong that theirs may be below the one above."""
@@ -110,6 +116,8 @@ def fit(model: DroopModel, readings: Sequence[Reading], masses_sd: float = 0.0) 
             lambda x, whiten=whiten: np.vstack([-whiten @ linearised(x.tobytes())[1], -np.diag(1.0 / prior_sd)]),
             bounds=tuple(bounds_of(model)),
             x_scale=prior_sd,
+            loss="huber",
+            f_scale=MOSTLY,
             ftol=TOLERANCE,
         )
         before, unknowns, cost = cost, solved.x, solved.cost
@@ -136,6 +144,8 @@ def bounds_of(model: DroopModel) -> np.ndarray:
     bounds = np.full((2, len(mean)), [[-np.inf], [np.inf]])
     for figure, ends in BOUNDS.items():
         bounds[:, model.places(figure)] = np.reshape(ends, (2, 1))
+    count = len(model.joints) * len(FIGURES)
+    bounds[0, count : count + len(BODY) * len(model.bodies) : len(BODY)] = LIGHTEST
     compliances = model.places("compliance")
     bounds[0, compliances] = np.minimum(bounds[0, compliances], STIFFEST * mean[compliances])
     return bounds
