@@ -99,7 +99,6 @@ export class ArmFigure extends Group {
       const material = new MeshLambertMaterial({ transparent: a < 1, opacity: a });
       material.color.setRGB(r, g, b, "srgb");
       const mesh = new Mesh(geometry, material);
-      mesh.castShadow = true;
       mesh.userData.colour = material.color.clone();
       link.add(mesh);
     }

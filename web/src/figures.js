@@ -1,11 +1,15 @@
 // The figures of the arm on the stage: where it is, where it should be, where it really is, and where it would go.
-import { Group, Mesh, MeshBasicMaterial, SphereGeometry } from "three";
+import { DoubleSide, EqualStencilFunc, Group, IncrementStencilOp, Mesh, MeshBasicMaterial, SphereGeometry } from "three";
 import { ArmFigure } from "./arm.js";
 import { colour } from "./page.js";
 import { Region, Surroundings, Trail } from "./scenery.js";
 import { apart } from "./units.js";
 
 const MOVED = 2e-5;
+/** The arm's shadow: the arm, pressed flat on the floor along the light; where its parts lie upon each other it is no darker. */
+const SHADOW = { side: DoubleSide, polygonOffset: false, stencilWrite: true, stencilFunc: EqualStencilFunc, stencilZPass: IncrementStencilOp };
+/** How far the light moves a shadow aside, as a share of the height. */
+const ASIDE = [-0.25, 0.35];
 /** The reference is drawn where its tip is so far from the arm's, and until it is nearer than the second [mm]. */
 const [APART_MM, CLOSE_MM] = [3, 2];
 
@@ -29,6 +33,11 @@ export class Figures {
     this.stage = stage;
     this.picture = picture;
     this.state = new ArmFigure(picture, "solid", load, changed);
+    this.shadow = new ArmFigure(picture, "ghost", load, changed);
+    this.shadow.tint("#000", 0.2);
+    Object.assign(this.shadow.ghost, SHADOW);
+    this.shadow.matrixAutoUpdate = false;
+    this.shadow.matrix.set(1, 0, ASIDE[0], 0, 0, 1, ASIDE[1], 0, 0, 0, 0, 5e-4, 0, 0, 0, 1);
     this.reference = new ArmFigure(picture, "ghost", load, changed);
     this.truth = new ArmFigure(picture, "outline", load, changed);
     this.preview = new ArmFigure(picture, "ghost", load, changed);
@@ -44,7 +53,7 @@ export class Figures {
     this.beyond.visible = false;
     this.truth.visible = this.reference.visible = this.preview.visible = this.region.visible = false;
     stage.scene.add(
-      this.state, this.reference, this.truth, this.preview, this.trail, this.way, this.turning, this.surroundings, this.beyond,
+      this.shadow, this.state, this.reference, this.truth, this.preview, this.trail, this.way, this.turning, this.surroundings, this.beyond,
     );
     /** What a person wants to see. @type {Record<string, boolean>} */
     this.wanted = { reference: true, truth: true, trail: true, region: false };
@@ -70,10 +79,12 @@ export class Figures {
       const there = Boolean(q[name]) && (name === "state" || this.wanted[name]) && (name !== "reference" || this.#off(tip));
       moved ||= figure.visible !== there;
       figure.visible = there;
+      if (name === "state") this.shadow.visible = there;
       const before = this.#shown[name];
       if (q[name] && !(before && before.every((x, k) => Math.abs(x - q[name][k]) < MOVED))) {
         this.#shown[name] = q[name];
         figure.pose(q[name]);
+        if (name === "state") this.shadow.pose(q[name]);
         moved = true;
       }
     }

@@ -1,15 +1,12 @@
 // The stage: camera, light, floor and what stands on it; drawn when something has changed, and not otherwise.
 import {
-  Box3, Color, DirectionalLight, GridHelper, Group, HemisphereLight, Mesh, PerspectiveCamera, PlaneGeometry, Quaternion, Scene, ShadowMaterial, Vector3,
-  WebGLRenderer,
+  Box3, Color, DirectionalLight, GridHelper, Group, HemisphereLight, PerspectiveCamera, Quaternion, Scene, Vector3, WebGLRenderer,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 const FROM = new Vector3(0.62, -0.95, 0.5);
-const SUN = new Vector3(0.3, -0.45, 1.2);
 const SLOW_MS = 45;
 const RESTS_MS = 250;
-const SHADOW_PIXELS = 1024;
 
 export class Stage {
   #dirty = false;
@@ -22,7 +19,7 @@ export class Stage {
     this.canvas = canvas;
     this.axes = document.getElementById("axes");
     const slow = (this.slow = drawnBySoftware());
-    this.renderer = new WebGLRenderer({ canvas, antialias: !slow, alpha: true, powerPreference: "low-power" });
+    this.renderer = new WebGLRenderer({ canvas, antialias: !slow, alpha: true, stencil: true, powerPreference: "low-power" });
     this.renderer.setPixelRatio(slow ? 1 : Math.min(devicePixelRatio, 2));
     this.scene = new Scene();
     this.camera = new PerspectiveCamera(38, 1, 0.01, 30);
@@ -32,15 +29,10 @@ export class Stage {
     this.controls.listenToKeyEvents(canvas);
     this.controls.addEventListener("change", () => this.draw());
     const sun = new DirectionalLight("#ffffff", 1.7);
-    sun.castShadow = this.renderer.shadowMap.enabled = true;
-    sun.shadow.mapSize.setScalar(SHADOW_PIXELS);
-    sun.shadow.radius = 4;
-    this.sun = sun;
-    const floor = new Mesh(new PlaneGeometry(4, 4), new ShadowMaterial({ opacity: 0.22, depthWrite: false }));
-    floor.receiveShadow = true;
+    sun.position.set(0.6, -0.9, 1.6);
     const fill = new DirectionalLight("#cfe0ff", 0.6);
     fill.position.set(-0.8, 0.9, 0.5);
-    this.scene.add(sun, sun.target, floor, fill, new HemisphereLight("#ffffff", "#8a8f98", 1.35), this.#grid);
+    this.scene.add(sun, fill, new HemisphereLight("#ffffff", "#8a8f98", 1.35), this.#grid);
     this.frames = 0;
     this.look(new Box3(new Vector3(-0.1, -0.2, 0), new Vector3(0.35, 0.2, 0.4)));
     new ResizeObserver(() => this.#fit()).observe(canvas.parentElement ?? canvas);
@@ -54,10 +46,6 @@ export class Stage {
     const radius = Math.max(box.getSize(new Vector3()).length() / 2, 0.05);
     this.controls.target.copy(centre);
     this.camera.position.copy(from).normalize().multiplyScalar(radius / Math.sin((this.camera.fov * Math.PI) / 330)).add(centre);
-    this.sun.target.position.copy(centre);
-    this.sun.position.copy(SUN).multiplyScalar(2 * radius).add(centre);
-    Object.assign(this.sun.shadow.camera, { left: -2 * radius, right: 2 * radius, bottom: -2 * radius, top: 2 * radius, near: 0, far: 6 * radius });
-    this.sun.shadow.camera.updateProjectionMatrix();
     this.controls.update();
     this.draw();
   }
