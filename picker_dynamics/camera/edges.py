@@ -20,11 +20,14 @@ ACROSS = np.linspace(-1.0, 1.0, 41)
 REACH_PX, REACH_CELLS, SHARP_CELLS = 2.5, 0.75, 0.9
 """How far to either side of an edge: for its place, the smaller; for its sharpness."""
 
+STRAIGHT_PX = 0.4
+"""Rms by which places of an edge may be off a line: 0.2 in noise and blur, 0.9 where something hides a part of it."""
+
 ROUNDS = 3
 
 
-def refined(image: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Corners (4, 2) [px] of a tag in a grey picture, from rough ones in OpenCV's order."""
+def refined(image: np.ndarray, places: np.ndarray) -> np.ndarray | None:
+    """Corners (4, 2) [px] of a tag in a grey picture, from rough ones in OpenCV's order; None of a tag that is partly hidden."""
     for _ in range(ROUNDS):
         reach = np.minimum(REACH_CELLS * _lengths(places) / CELLS, REACH_PX)
         rise = np.maximum(np.diff(_profiles(image, places, reach)), 0.0) ** 1.5  # less of noise, and of what is beside
@@ -35,7 +38,8 @@ def refined(image: np.ndarray, places: np.ndarray) -> np.ndarray:
         line = np.cross(np.pad(start, ((0, 0), (0, 1)), constant_values=1.0), np.pad(end, ((0, 0), (0, 1)), constant_values=1.0))
         meet = np.cross(np.roll(line, 1, axis=0), line)
         places = meet[:, :2] / meet[:, 2:]
-    return places
+    off = middle - at_start[:, None] - slope[:, None] * ALONG
+    return places if np.sqrt((off**2).mean(axis=1)).max() < STRAIGHT_PX else None
 
 
 def sharpness(image: np.ndarray, places: np.ndarray) -> tuple[float, float]:

@@ -96,4 +96,4 @@ def _reason(image: np.ndarray, find: Detector) -> str:
     blur = contrast / max(1e-6, float(np.abs(np.diff(smooth, axis=1)).max())) / np.sqrt(2.0 * np.pi)
     if contrast > CONTRAST and blur > BLUR_PX + 1.0:
         return "the picture is blurred"
-    return "printed, whole in the picture, large enough (a cell of three pixels)?"
+    return "printed, whole in the picture, nothing before it, large enough (a cell of three pixels)?"

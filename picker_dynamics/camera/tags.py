@@ -71,7 +71,7 @@ class Placed(NamedTuple):
 
 
 def corners(image: np.ndarray) -> Corners:
-    """Find the tags in a grey picture (height, width), uint8.
+    """Find the tags in a grey picture (height, width), uint8; those that are partly hidden are left out.
 
     Raises:
         PictureError: two tags have one number.
@@ -82,7 +82,8 @@ def corners(image: np.ndarray) -> Corners:
     for number in numbers:
         if numbers.count(number) > 1:
             raise PictureError(f"two tags have the number {number}: cover one of them", "number", number)
-    return {number: refined(image, one.reshape(4, 2).astype(float)) for number, one in zip(numbers, found)}
+    placed = {number: refined(image, one.reshape(4, 2).astype(float)) for number, one in zip(numbers, found)}
+    return {number: places for number, places in placed.items() if places is not None}
 
 
 @lru_cache(1)

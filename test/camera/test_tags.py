@@ -62,6 +62,16 @@ def test_a_nearer_tag_hides_one_behind_and_a_tag_from_behind_is_a_blank_card():
     assert not corners(draw(camera(), [before._replace(position=np.array([0.0, 0.0, -0.6]))]))
 
 
+def test_a_tag_with_something_before_one_of_its_corners_is_left_out():
+    tag = placed(1, 0.08, [0.0, 0.0, 0.75])
+    image = draw(camera(), [tag], LINEAR)
+    column, row = np.rint(camera().project(tag.corners)[1]).astype(int)
+    for width, seen in ((0, [1]), (5, [1]), (10, [])):  # five pixels at a corner are not looked at
+        hidden = image.copy()
+        hidden[row - 20 : row + width, column - width :] = 100
+        assert list(corners(hidden if width else image)) == seen
+
+
 def test_noise_is_the_seeds_own_and_jpeg_keeps_the_corners():
     tag = placed(1, 0.04, [0.0, 0.0, 0.6])
     one, same, other = (draw(camera(), [tag], seed=seed) for seed in (1, 1, 2))
