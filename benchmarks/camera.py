@@ -23,7 +23,7 @@ from picker_dynamics.estimation.calibration.droop_model import Weight, skid
 from picker_dynamics.estimation.calibration.poses import SIDES, Station
 from picker_dynamics.estimation.calibration.questions import Context
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.rehearsal import HiddenArm, SimulatedEye
+from picker_dynamics.estimation.rehearsal import HiddenArm, RenderedEye, SimulatedEye
 from picker_dynamics.robot.kinematic_tree import tool_pose
 
 ARMS, CROOKED, WEIGHED, MOVED = 12, 6, 4, 3
@@ -53,16 +53,19 @@ class RestingViewer(seen.Viewer):
         return {"tags": {name: one.tolist() for name, one in self.eye.seen(q).items()}}
 
 
-def picker(seed: int, crooked: float, noise_px: float | None):
+def picker(seed: int, crooked: float, noise_px: float | None, rendered: bool = False):
     """A hidden arm, the camera beside it, and both tags as they should be."""
     hidden = HiddenArm("", "", "", PLANT_ERROR, seed, crooked)
     tags = seen.HAND_TAG_M, seen.sheet_tag(hidden.description, 1.0)
-    return hidden, SimulatedEye(hidden, *tags, seed, noise_px), tags
+    return hidden, RenderedEye(hidden, *tags, seed) if rendered else SimulatedEye(hidden, *tags, seed, noise_px), tags
 
 
-def at_rest(seed: int, crooked: float = 0.0, weight_kg: float = 0.0, touched=None, tell=lambda _text, _style: None) -> dict:
-    """One arm that is at rest at once; ``touched``: joints elsewhere at some visits [rad], by the visit's number."""
-    hidden, eye, tags = picker(seed, crooked, NOISE_PX)
+def at_rest(
+    seed: int, crooked: float = 0.0, weight_kg: float = 0.0, touched=None, tell=lambda _text, _style: None, rendered=False
+) -> dict:
+    """One arm that is at rest at once; ``touched``: joints elsewhere at some visits [rad], by the visit's number; ``rendered``:
+    seen in MuJoCo's pictures."""
+    hidden, eye, tags = picker(seed, crooked, NOISE_PX, rendered)
     base, home = by_itself.sought(hidden.description, hidden.believed), np.array(hidden.believed.home)
     true_home = hidden.hidden.to_angle(hidden.believed.to_pulse_us(home))
     first = seen.first_model(base, eye.seen(true_home), (eye.width, eye.height), home, tags, bool(crooked))

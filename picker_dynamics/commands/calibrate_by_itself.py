@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from picker_dynamics.errors import PickerError, refuse_if
+from picker_dynamics.errors import MissingDependencyError, PickerError, refuse_if
 from picker_dynamics.files.formats import read_json
 
 from . import terminal
@@ -123,9 +123,13 @@ def viewer(options, context, estimate, arm, hidden):
     if hidden is None:
         eye: seen.Eye = seen.Webcam(options.camera, context.tell)
     else:
-        from picker_dynamics.estimation.rehearsal import SimulatedEye
+        from picker_dynamics.estimation.rehearsal import RenderedEye, SimulatedEye
 
-        eye = SimulatedEye(hidden, *tags, context.seed)
+        try:
+            eye = RenderedEye(hidden, *tags, context.seed)
+        except MissingDependencyError as error:
+            context.tell(f"{error}; tags are drawn without the arm", "hint")
+            eye = SimulatedEye(hidden, *tags, context.seed)
     return seen.begin(context, estimate, arm, eye, tags, bool(options.tag))
 
 

@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from picker_dynamics.board.link import Link
 from picker_dynamics.camera.drawn import draw as drawn
 from picker_dynamics.camera.pinhole import Camera
-from picker_dynamics.camera.tags import Tag, corners
+from picker_dynamics.camera.tags import Placed, Tag, corners
 from picker_dynamics.errors import PictureError
 from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.description import ArmDescription, parse
@@ -26,6 +26,7 @@ from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.model import GRAVITY
 from picker_dynamics.robot.servo_map import Servo, ServoMap
 from picker_dynamics.session.local import SimulatedSession, simulate
+from picker_dynamics.sim.arm_camera import ArmCamera, Mounted
 from picker_dynamics.sim.board_in_memory import BoardInMemory
 from picker_dynamics.sim.plant import Plant
 from picker_dynamics.sim.plant_error import draw
@@ -408,23 +409,45 @@ class SimulatedEye:
 
     def seen(self, q: np.ndarray) -> dict[str, np.ndarray]:
         """Corners of the tags that are seen with the joints at ``q`` (n,) [rad]."""
-        arm = self._hidden.true
-        poses, found = link_poses(arm, q), dict[str, np.ndarray]()
-        placed = {name: tag.placed(poses[tag.link]) for name, tag in ((HAND, self.hand), (SHEET, self.sheet))}
         if self._noise is None:
-            seeds = self._rng.integers(0, 2**31, PICTURES)
-            burst = [drawn(self.camera, [*placed.values()], seed=int(seed)) for seed in seeds]
+            burst = self.burst(q)
             seen, self.picture = [corners(one) for one in burst], burst[-1]
-            return {
-                name: np.mean([one[NUMBERS[name]] for one in seen], axis=0)
-                for name in placed
-                if all(NUMBERS[name] in one for one in seen)
-            }
-        for name, tag in ((HAND, self.hand), (SHEET, self.sheet)):
-            pixels = self.camera.project(placed[name].corners)
-            if seen_from(self.camera, arm, tag, q):
+            there = {name: number for name, number in NUMBERS.items() if all(number in one for one in seen)}
+            return {name: np.mean([one[number] for one in seen], axis=0) for name, number in there.items()}
+        found = {}
+        for name, tag in self._placed(q).items():
+            pixels = self.camera.project(tag.corners)
+            if seen_from(self.camera, self._hidden.true, {HAND: self.hand, SHEET: self.sheet}[name], q):
                 found[name] = pixels + EDGE_PX * inwards(pixels) + self._rng.normal(0.0, self._noise, pixels.shape)
         return found
+
+    def burst(self, q: np.ndarray) -> list[np.ndarray]:
+        """Pictures (height, width), uint8, of the arm at ``q`` (n,) [rad]: tags alone, which hide nothing."""
+        tags = [*self._placed(q).values()]
+        return [drawn(self.camera, tags, seed=int(seed)) for seed in self._rng.integers(0, 2**31, PICTURES)]
+
+    def _placed(self, q: np.ndarray) -> dict[str, Placed]:
+        poses = link_poses(self._hidden.true, q)
+        return {name: tag.placed(poses[tag.link]) for name, tag in ((HAND, self.hand), (SHEET, self.sheet))}
+
+
+class RenderedEye(SimulatedEye):
+    """The same webcam, without distortion, in whose pictures the arm is seen, and hides its tags at times.
+
+    Raises:
+        MissingDependencyError: EGL does not run on this machine.
+    """
+
+    def __init__(self, hidden: HiddenArm, hand_size: float, sheet: TagOnLink, seed: int):
+        super().__init__(hidden, hand_size, sheet, seed)
+        self.camera = replace(self.camera, distortion=(0.0, 0.0))
+        tags = [Mounted(one.link, Placed(one.tag, one.rotation, one.position)) for one in (self.hand, self.sheet)]
+        self._renderer = ArmCamera(hidden.true, tags, self.width, self.height)
+
+    def burst(self, q: np.ndarray) -> list[np.ndarray]:
+        """Pictures (height, width), uint8, of the arm at ``q`` (n,) [rad]."""
+        seeds = self._rng.integers(0, 2**31, PICTURES)
+        return [self._renderer.picture(q, self.camera, seed=int(seed)) for seed in seeds]
 
 
 # -- weighing -------------------------------------------------------------------------------------------------------------

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import yaml
-from pytest import approx, fixture, mark, raises
+from pytest import approx, fixture, mark, raises, skip
 
 from benchmarks import camera as bench
 from benchmarks.bus_calibration import Agrees
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.commands import prove as prove_command
-from picker_dynamics.errors import BoardFaultError, CameraError, InputError, PictureError
+from picker_dynamics.errors import BoardFaultError, CameraError, InputError, MissingDependencyError, PictureError
 from picker_dynamics.estimation.calibration import by_itself, evaluate, prove, seen
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.camera_model import CameraModel
@@ -96,6 +96,16 @@ def test_what_is_found_holds_the_tip_nearly_as_well_as_the_truth(monkeypatch):
     assert arm["after"] < 3.0  # the glued tag's 0.4 degrees alone are 1.1 mm at the tip, one standard deviation
     assert np.mean([inside for *_, inside in arm["rows"]]) > 0.8
     assert 0.7 < arm["misfit"] / (bench.NOISE_PX / 0.15) < 1.3
+
+
+def test_rendered_pictures_in_which_the_arm_hides_its_tag_calibrate_it(monkeypatch):
+    monkeypatch.setattr(by_itself, "CANDIDATES", 80)
+    try:
+        arm = bench.at_rest(4, rendered=True)
+    except MissingDependencyError as error:
+        skip(str(error))
+    assert arm["after"] < 3.0
+    assert np.mean([inside for *_, inside in arm["rows"]]) > 0.8
 
 
 def test_visits_at_which_something_was_touched_are_left_out(monkeypatch):
