@@ -6,7 +6,9 @@ their parsers, Python from its docstrings: these pages are nowhere but in the si
 
 from __future__ import annotations
 
+import base64
 import inspect
+import json
 import os
 import re
 import shutil
@@ -130,12 +132,30 @@ def python() -> dict[str, str]:
     return {"python_arm.md": arm, "python.md": rest + table}
 
 
+def notebook(path: Path, folder: Path) -> str:
+    """A notebook with its outputs as a page; its figures are written into ``folder``."""
+    parts, figures = [], 0
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        for output in cell.get("outputs", []):
+            if "text" in output:
+                parts.append(f"```text\n{''.join(output['text']).rstrip()}\n```")
+            elif picture := output["data"].get("image/png"):
+                figures += 1
+                name = f"{path.stem}_{figures}.png"
+                (folder / name).write_bytes(base64.b64decode(picture))
+                parts.append(f"![Figure {figures}]({name})")
+    return "\n\n".join(parts) + "\n"
+
+
 def assemble(folder: Path) -> None:
     """Write all pages and pictures into a folder that is made anew."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     names = pages()
-    texts = {name: moved(path, names) for path, name in names.items()} | commands() | python()
+    notebooks = {f"{path.stem}.md": notebook(path, folder) for path in sorted(ROOT.glob("examples/*.ipynb"))}
+    texts = {name: moved(path, names) for path, name in names.items()} | commands() | python() | notebooks
     for path, text in texts.items():
         (folder / path).write_text(text, encoding="utf-8")
     for picture in [one for kind in ("png", "svg", "gif") for one in ROOT.glob(f"docs/*.{kind}")]:
