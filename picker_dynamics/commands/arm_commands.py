@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from picker_dynamics.errors import InputError, JointNamesError, refuse_if
-from picker_dynamics.robot.units import ANGLE, LENGTH, MASS, quantity, told
+from picker_dynamics.robot.units import ANGLE, LENGTH, quantity, told
 
 from . import options as shared
 from .terminal import agreed
@@ -55,8 +55,7 @@ def add_parser(commands) -> None:
     )
     accept = "use the connected board although it was flashed for other limits"
     made["enable"].add_argument("--accept-board", action="store_true", help=accept)
-    mass = shared.number(0.0, 5.0, MASS, "kg")
-    made["payload"].add_argument("mass", type=mass, metavar="KG", help="in kilograms, or with its unit: 25g")
+    made["payload"].add_argument("mass", type=shared.mass(), metavar="GRAMS", help="in grams, or with its unit: 25, 0.025kg")
 
 
 def run(options) -> int:

@@ -14,7 +14,7 @@ EXAMPLES = """examples:
   picker identify fit out/identification/samples.csv --arm rrp   identified.urdf, fit.json; also of a bag: walk.mcap
   picker identify predict other.mcap --arm rrp                   how well that predicts another motion
 
-  picker identify servo a.csv b.csv --mass 0.5 --length 0.1      stiffness and friction of one servo that moved a pendulum
+  picker identify servo a.csv b.csv --mass 500 --length 0.1      stiffness and friction of one servo that moved a pendulum
 """
 
 FOLDER = "out/identification"
@@ -32,9 +32,9 @@ OPTIONS: dict[str, dict[str, Any]] = shared.SHARED | {
     "--torque-constant": REPEATED
     | {"metavar": "JOINT=NM_PER_A", "help": "currents were measured: N·m or N at the joint per ampere; may be repeated"},
     "--fit": {"default": f"{FOLDER}/fit.json", "metavar": "FILE", "help": "of picker identify fit; none: the URDF alone"},
-    "--mass": NUMBER | {"metavar": "KG", "help": "of the pendulum, a point at its end"},
+    "--mass": {"type": shared.mass(), "metavar": "GRAMS", "help": "of the pendulum, a point at its end; or with its unit: 0.5kg"},
     "--length": NUMBER | {"metavar": "M", "help": "of the pendulum, from the servo's axis"},
-    "--rod-mass": NUMBER | {"metavar": "KG", "help": "of a uniform rod that carries it (default 0)"},
+    "--rod-mass": {"type": shared.mass(), "metavar": "GRAMS", "help": "of a uniform rod that carries it (default 0)"},
     "--hold-out": REPEATED | {"metavar": "FILE", "help": "a log that is not fitted, but predicted; may be repeated"},
 }
 

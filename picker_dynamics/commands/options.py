@@ -11,7 +11,7 @@ from typing import Any
 
 from picker_dynamics.bringup.options import CHOICES
 from picker_dynamics.errors import InputError, LinkError, shown
-from picker_dynamics.robot.units import LENGTH, TIP_M, quantity
+from picker_dynamics.robot.units import LENGTH, MASS, TIP_M, quantity
 
 
 def number(
@@ -27,7 +27,8 @@ def number(
         if not low <= value <= high:  # NaN is not
             may = f" {usual}, or one with its unit ({', '.join(units)})" if units else ""
             what = "whole number" if kind is int else "number"
-            raise argparse.ArgumentTypeError(f"{shown(text.strip(), 40)!r}, must be a {what} from {low:g} to {high:g}{may}")
+            least, most = (end / (units[usual] if units else 1.0) for end in (low, high))
+            raise argparse.ArgumentTypeError(f"{shown(text.strip(), 40)!r}, must be a {what} from {least:g} to {most:g}{may}")
         return value
 
     return read
@@ -35,6 +36,20 @@ def number(
 
 whole = partial(number, kind=int)
 """Type of an option: a whole number; the rest as for ``number``."""
+
+
+def mass(most_kg: float = 5.0) -> Callable[[str], float]:
+    """Type of an option: a mass in grams, or with its unit [kg]; kilograms without one are noticed."""
+    read = number(0.0, most_kg, MASS, "g")
+
+    def checked(text: str) -> float:
+        value, word = read(text), text.strip()
+        if 0.0 < value < 1e-3 and not word[-1:].isalpha():
+            raise argparse.ArgumentTypeError(f"{word!r} is less than a gram: give grams, or {word}kg")
+        return value
+
+    return checked
+
 
 ANY = number(-1e6, 1e6)
 """Where what is done with the number says which it may be."""
@@ -60,6 +75,7 @@ SHARED: dict[str, dict[str, Any]] = {
     "--host": {"default": "", "metavar": "HOST:PORT", "help": "an arm on another machine (docs/network.md)"},
     "--json": {"action": "store_true", "help": "print JSON"},
     "--namespace": {"default": "", "help": "ROS namespace of the running arm"},
+    "--payload": {"type": mass(), "metavar": "GRAMS", "help": "payload at the tool, in grams or with its unit"},
     "--plant-error": {"type": ANY, "default": 0.0, "metavar": "SHARE", "help": "largest error of the simulated arm"},
     "--port": {"default": "", "help": "serial port of the board, for example /dev/ttyACM0"},
     "--seed": {"type": SEED, "default": 0, "help": "seed of random numbers (default 0)"},

@@ -33,7 +33,7 @@ def add_parser(commands) -> None:
         shared.add(command, "--check", "--namespace", "--host")
         command.set_defaults(listen=False, wait=0.0)
     pick.add_argument("--close", **posture, help="position of the closed gripper (sliding: mm)")
-    pick.add_argument("--mass-g", type=shared.number(0.0, 5000.0), default=25.0, help="mass of the picked object (default 25)")
+    shared.add(pick, "--payload", default=0.025, help="mass of what is picked, in grams or with its unit (default 25)")
     pick.add_argument("--approach-mm", type=length, default=40.0, help="length of the straight approach (default 40)")
     asked = "serve the topics pick, place and move_straight until Ctrl-C"
     pick.add_argument("--listen", action="store_true", help=asked)
@@ -74,7 +74,7 @@ def make(arm, options, kind: str, tip, pitch: float | None, progress):
     how |= {"check": options.check, "progress": progress}
     if kind == "place":
         return arm.place(tip, **how)
-    return arm.pick(tip, mass=1e-3 * options.mass_g, approach=1e-3 * options.approach_mm, closed=jaws(options.close), **how)
+    return arm.pick(tip, mass=options.payload, approach=1e-3 * options.approach_mm, closed=jaws(options.close), **how)
 
 
 def listen(options, arm) -> int:

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from picker_dynamics.board.session import first_command
 from picker_dynamics.bringup import bringup
-from picker_dynamics.bringup.options import CHOICES, PAYLOAD_MAX_KG, Options
+from picker_dynamics.bringup.options import CHOICES, Options
 from picker_dynamics.errors import LinkError
 from picker_dynamics.lifeline import hear_signals
 
@@ -38,7 +38,7 @@ def add_parser(commands) -> None:
     shared.add(up, "--plant-error", type=shared.number(0.0, 0.5), help=error)
     speed = "largest speed of the tip [m/s] (default 0.25)"
     shared.add(up, "--tip-speed", type=shared.number(0.01, 2.0), dest="tip_speed_limit", help=speed)
-    up.add_argument("--payload-mass", type=shared.number(0.0, PAYLOAD_MAX_KG), metavar="KG", help="payload at the tool")
+    shared.add(up, "--payload", dest="payload_mass")
     rate = "control rate, 10 to 200; torque-controlled arms up to 500 (default 100)"
     up.add_argument("--rate", type=shared.number(10.0, 500.0), default=None, metavar="HZ", dest="rate_hz", help=rate)
     up.add_argument("--compensation", default="", choices=CHOICES["compensation"][1:], help="default: from the parameter file")

@@ -32,17 +32,15 @@ def add_parser(commands) -> None:
         description="Move the running arm to poses without and with the payload, and ask for the inclinometer's reading at each.",
     )
     shared.add(one, "--namespace", "--host", "--arm", "--urdf", "--servos", "--servo-overlay", "--seed", "--json")
-    grams, visits = {"type": shared.ANY, "metavar": "G"}, shared.whole(0, 200)
-    heaviest = "the heaviest payload that poses are to bear (default 100 g)"
-    one.add_argument("--heaviest", **grams, default=100.0, help=heaviest)
+    visits, heaviest = shared.whole(0, 200), "the heaviest payload that poses are to bear (default 100 g)"
+    one.add_argument("--heaviest", type=shared.mass(), metavar="GRAMS", default=0.1, help=heaviest)
     one.add_argument(
         "--visits", type=visits, default=0, metavar="N", help="number of poses, each read without and with the payload"
     )
     one.add_argument("--yes", action="store_true", help="confirm that the tool is empty and hands are away")
     one.add_argument("--set", action="store_true", help="set the payload of the running arm")
     one.add_argument("--simulated", action="store_true", help="rehearse on a simulated arm with hidden errors")
-    held = "simulated payload, limited to what the poses bear (default 25)"
-    one.add_argument("--grams", **grams, default=25.0, help=held)
+    shared.add(one, "--payload", default=0.025, help="simulated payload, limited to what the poses bear (default 25 g)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if options.simulated:
         print(f"in truth {1e3 * more['truth_kg']:.1f} g")
     else:
-        print("set" if options.set else f"to use it: picker payload {max(mass.value, 0.0):.4f}")
+        print("set" if options.set else f"to use it: picker payload {max(1e3 * mass.value, 0.0):.1f}g")
     return 0
 
 
@@ -69,7 +67,7 @@ def scale_of(options, arm, servos):
     from picker_dynamics.estimation.payload import DroopScale
     from picker_dynamics.execution.validator import torque_validator
 
-    scale = DroopScale(arm, servos, heaviest_kg=1e-3 * options.heaviest)
+    scale = DroopScale(arm, servos, heaviest_kg=options.heaviest)
     refuse_if(not scale.columns, f"no joint of {arm.name} that turns bears the payload: droop gives no mass", "payload")
     return scale, torque_validator(RigidBody(arm, servos.armature), servos)
 
@@ -98,14 +96,14 @@ def simulated(options):
     """A rehearsal: an arm with hidden numbers, known as well as a calibration knows it."""
     from picker_dynamics.estimation.rehearsal import WeighingBench
 
-    name, grams = options.arm, options.grams
+    name, payload = options.arm, options.payload
     refuse_if(name not in ("", arms.DEFAULT), f"the droop of the {name} cannot weigh: its joints are not servos", "arm", name)
-    wrong = f"the simulated tool holds {grams:g} g, must be 1 to {options.heaviest:g} g (--heaviest): are these kilograms?"
-    refuse_if(not 1.0 <= grams <= options.heaviest, wrong, "grams", grams, options.heaviest)
+    wrong = f"the simulated tool holds {1e3 * payload:g} g, must be 1 to {1e3 * options.heaviest:g} g (--heaviest)"
+    refuse_if(not 1e-3 <= payload <= options.heaviest, wrong, "payload", payload, options.heaviest)
     overlay = options.servo_overlay or servo_arm.overlay_of(servo_arm.read_arm(options.urdf), options.servos, "ideal")
     scale, validator = scale_of(options, *servo_arm.load(options.urdf, options.servos, overlay))
     visits, half, borne_kg = planned(options, scale, validator, scale.servos.home)
-    payload = min(1e-3 * grams, borne_kg)
+    payload = min(payload, borne_kg)
     weighed = scale.weigh(WeighingBench(scale, payload, options.seed).read(visits))
     return weighed, {"truth_kg": payload, "visits": len(visits), "planned_half_width_kg": half}
 

@@ -110,6 +110,7 @@ class Controller:
         """Make one cycle of the control loop now, and hand it to subscribers."""
         with self.turn:
             now_s = self.clock.now()
+            self.execution.lateness.note(now_s)
             done = self.newest = self._cycle(now_s)
             session = self.hardware.session
             latched = session.stop_latched, session.fault_latched

@@ -34,7 +34,7 @@ try:
     import pinocchio as pin
 except ModuleNotFoundError as error:
     raise MissingDependencyError(
-        "Pinocchio is not installed: pip install pin, or on ROS 2 apt install ros-jazzy-pinocchio"
+        'Pinocchio is not installed: pip install "picker_dynamics[sim]", or on ROS 2 apt install ros-jazzy-pinocchio'
     ) from error
 
 

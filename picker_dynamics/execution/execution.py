@@ -26,6 +26,7 @@ from .goal import ParsedGoal
 from .goal_manager import GoalManager, GoalRequest
 from .goal_tracking import ArmState, Error, SentReferences
 from .guard import ReferenceGuard
+from .lateness import Lateness
 from .lease import Holder, Kind, Lease
 from .motion import Phase, Reference
 from .planning import Submit, at_once
@@ -124,6 +125,7 @@ class Execution:
     Attributes:
         sent: the references that were sent of late.
         lease: who moves the arm.
+        lateness: of the loop, which notes its cycles there.
     """
 
     def __init__(
@@ -146,7 +148,8 @@ class Execution:
         self._guard_says: str | None = None
         self._stream = Stream(self._generator)
         self._complaints = Complaints()
-        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell)
+        self.lateness = Lateness(1.0 / timing.rate_hz)
+        self._goals = GoalManager(self._generator, self._stream, self.sent, self.lease, self.tell, self.lateness)
         self._feeds: list[Callable[[float], None]] = []
         self._events: list[Event] = []
         self._due_s: float | None = None

@@ -21,6 +21,7 @@ from picker_dynamics.errors import PickerError, TrajectoryError
 from .events import EventKind
 from .goal import MAX_GOAL_S, PAST_TOLERANCE_S, Goal, ParsedGoal, parse
 from .goal_tracking import ArmState, Error, Outcome, SentReferences, Tracker, Verdict
+from .lateness import Lateness
 from .lease import MAIN_TRACK, HeldError, Holder, Kind, Lease
 from .motion import Motion, Phase, Reference, UnderWay
 from .planning import at_once
@@ -95,12 +96,20 @@ class GoalManager:
         sent: the references that were sent.
         lease: on the arm, which a goal has until it is answered.
         tell: called with what happened: kind, text, and keywords of ``Event``.
+        lateness: of the loop; an aborted goal's answer says it.
     """
 
     def __init__(
-        self, generator: ReferenceGenerator, stream: Stream, sent: SentReferences, lease: Lease, tell: Callable[..., None]
+        self,
+        generator: ReferenceGenerator,
+        stream: Stream,
+        sent: SentReferences,
+        lease: Lease,
+        tell: Callable[..., None],
+        lateness: Lateness,
     ):
         self.generator, self.stream, self.sent, self.lease, self.tell = generator, stream, sent, lease, tell
+        self._lateness = lateness
         self._waiting: dict[str, list[_Waiting]] = {}  # of each track the one that is looked at, and the newest
         self._executing: list[_Executing] = []
         self._now_s = self._time_s = 0.0
@@ -302,6 +311,8 @@ class GoalManager:
         """The one answer to a goal that was accepted."""
         self._executing.remove(entry)
         self.lease.end(entry.request.holder)
+        if verdict.outcome is Outcome.ABORTED and kind is None and (late := self._lateness.text):
+            verdict = replace(verdict, text=f"{verdict.text} ({late})")
         text = verdict.text
         if verdict.outcome is Outcome.SUCCEEDED:
             text = "; ".join(filter(None, ("done: holding", verdict.text)))

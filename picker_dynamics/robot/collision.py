@@ -34,7 +34,7 @@ try:
     import coal
 except ModuleNotFoundError as error:
     raise MissingDependencyError(
-        f"collisions are looked at with coal, which is not installed (pip install pin): {error}"
+        f'collisions need coal, which is not installed: pip install "picker_dynamics[sim]" ({error})'
     ) from error
 
 FLOOR = "floor"

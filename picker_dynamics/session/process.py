@@ -101,8 +101,12 @@ def run(
             if loop.running:
                 arm.leave(lambda: len(stop) > 1 or not loop.running)
 
+        lateness, told_s = arm.controller.execution.lateness, 0.0
         while not stop and loop.running and alive():
             time.sleep(LOOK_S)  # a signal ends it at once
+            if lateness.worst_s > told_s:
+                print(f"warning: {lateness.text}", file=sys.stderr, flush=True)
+            told_s = lateness.worst_s
     if loop.failure is not None:
         raise loop.failure
 

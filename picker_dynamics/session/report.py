@@ -173,6 +173,8 @@ class Report:
         execution, law, worst = controller.execution, controller.law, arm.cross_check_worst
         figures: dict[str, Any] = {"phase": execution.phase.value, "guard_stopped": execution.guard_stopped}
         yield CONTROLLER, LEVELS[last.kind.severity], last.text, figures
+        late = execution.lateness
+        yield f"{CONTROLLER}: loop", WARN if late.text else OK, late.text or "in time", {"late_ms": round(1e3 * late.worst_s, 1)}
         figures, level, message = {"cross_check_worst": worst, "processed": self._processed}, OK, "compensating"
         if isinstance(law, ServoLaw):
             figures["compensation"], clamped = law.compensator.mode, ", ".join(law.compensator.clamped)

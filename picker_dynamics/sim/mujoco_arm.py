@@ -21,7 +21,7 @@ from .plant_error import PlantError
 try:
     import mujoco as mujoco  # others of this room take it from here
 except ImportError as error:
-    raise MissingDependencyError("the simulated arm needs MuJoCo: pip install mujoco", "mujoco") from error
+    raise MissingDependencyError('the simulated arm needs MuJoCo: pip install "picker_dynamics[sim]"', "mujoco") from error
 
 _PAYLOAD = "payload_of_the_simulation"
 

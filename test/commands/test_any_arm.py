@@ -41,7 +41,7 @@ def test_an_arm_moves_from_its_urdf_alone(name, run_picker):
         served.spend(1.0)
         assert np.linalg.norm(served.tip - target) < OFF_M * max(1.0, chain.length / 0.425)
         if servo_arm.gripper_of(arm, own) is not None:
-            at = "--mass-g", "0", "--approach-mm", "10", "--lift-mm", "0"
+            at = "--payload", "0", "--approach-mm", "10", "--lift-mm", "0"
             assert moved(run_picker, "pick", *map(str, target), *at).rstrip().splitlines()[-1].startswith("picked in")
         code, _, complaints = run_picker("move", "--tip", "9", "9", "9")
         assert code == 5 and re.search(r"out of reach by \d+\.\d mm; the nearest point .* mm$", complaints.strip())
@@ -119,7 +119,7 @@ def test_what_an_arm_holds_is_weighed_by_an_inclinometer_on_one_of_its_links(nam
 
     Of the z1 the intervals of seeds 0 to 39 had the truth, all 40; errors were 0.81 sd (root mean square), 1.9 sd at seed 0.
     """
-    words = "--grams", str(grams), "--heaviest", str(max(grams, 100)), "--visits", "4", "--seed", str(seed)
+    words = "--payload", str(grams), "--heaviest", str(max(grams, 100)), "--visits", "4", "--seed", str(seed)
     code, said, complaints = run_picker("weigh", "--simulated", "--urdf", str(any_arms.urdf(name)), *words, "--json")
     assert code == 0, complaints
     weighed = json.loads(said)

@@ -81,7 +81,8 @@ def test_every_command_and_what_is_under_it_has_a_help(capsys, command):
     [
         ("move --joints theta1=10 --duration nan", "argument --duration: 'nan', must be a number from 0 to 600"),
         ("move --tip nan 0 0.1", "argument --tip: 'nan', must be a number from -10 to 10"),
-        ("payload -- -1", "'-1', must be a number from 0 to 5"),
+        ("payload -- -1", "'-1', must be a number from 0 to 5000 g, or one with its unit (g, kg, mg)"),
+        ("payload 0.025", "'0.025' is less than a gram: give grams, or 0.025kg"),
         ("move --tip 260 80 170", "'260', must be a number from -10 to 10 m, or one with its unit (mm, cm, m)"),
         ("up --seed -1", "argument --seed: '-1', must be a whole number from 0"),
     ],

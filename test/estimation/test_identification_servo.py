@@ -109,7 +109,7 @@ def test_what_was_recorded_while_relaxed_is_left_out(logs):
 
 # -- the command -----------------------------------------------------------------------------------------------------------
 
-PENDULUM = ("--mass", str(MASS), "--length", str(LENGTH), "--rod-mass", str(ROD))
+PENDULUM = ("--mass", f"{MASS}kg", "--length", str(LENGTH), "--rod-mass", f"{ROD}kg")
 
 
 def csv(path, log: servo_fit.ServoLog, degrees: bool = False, **columns):

@@ -143,7 +143,7 @@ def test_poses_and_arms_that_tell_nothing_are_refused():
     "words, code, named",
     [
         ("--simulated --set", 5, "rehearsal"),
-        ("--simulated --grams 0.025", 5, "are these kilograms"),
+        ("--simulated --payload 200", 5, "the simulated tool holds 200 g, must be 1 to 100 g (--heaviest)"),
         ("--simulated --arm rrp", 5, "its joints are not servos"),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_person_at_a_bench_moves_jogs_parks_and_loads_the_arm(arm, command):
         code, said, complaints = command(*words)
         assert (code, complaints) == (0, []) and said.startswith("there after "), complaints
         np.testing.assert_allclose(arm.stands(), wanted, atol=0.03)
-    assert command("payload", "0.02")[:2] == (0, "payload 20 g\n") and command("payload", "0")[0] == 0
+    assert command("payload", "20")[:2] == (0, "payload 20 g\n") and command("payload", "0")[0] == 0
     code, said, _ = command("status")
     assert code == 0 and said.startswith("hardware: active\ncontroller: holding")
     assert re.search(r"tip tool0 at -?\d+, -?\d+, -?\d+ mm \(modelled\)\n  base +\d", said)

@@ -247,4 +247,4 @@ def test_without_mujoco_the_package_imports_and_the_plant_says_how_to_get_it():
         "except errors.MissingDependencyError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install mujoco" in done.stdout
+    assert "picker_dynamics[sim]" in done.stdout
