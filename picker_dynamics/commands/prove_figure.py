@@ -40,6 +40,7 @@ def draw(path: Path, told: Mapping[str, Sequence[Mapping[str, Any] | None]], pic
             seen.quiver(*at.T, *(to - at).T, **arrows)
     bars.set(xlabel="pose", ylabel="tip error [mm]", title="Distance of the tip from where it should be, as the camera sees it")
     bars.set_xticks(range(1, 1 + len(told["after"])))
+    bars.set(xlim=(0.4, len(told["after"]) + 0.6), ylim=(0.0, None))
     bars.grid(True, axis="y", alpha=0.25)
     bars.legend()
     figure.savefig(path, dpi=120)

@@ -33,7 +33,7 @@ from picker_dynamics.sim.plant_error import draw
 
 from .calibration.arm_estimate import ArmEstimate, given
 from .calibration.by_itself import sought
-from .calibration.camera_model import HAND_SD, SHEET_SD, TagOnLink, across, inwards
+from .calibration.camera_model import HAND_SD, SHEET_SD, TagOnLink, crooks, inwards
 from .calibration.camera_model import SCALE_SD as PRINT_SD
 from .calibration.evaluate import exact, tip_error_report, usual_paths
 from .calibration.instruments import ANGLE_SD, HAND, INCLINOMETER_SD, RULER_SD, SCALE_SD, SHEET, STOPWATCH_SD, Inclinometer, lay
@@ -326,10 +326,10 @@ class HiddenArm:
     def _crooked(self, share: float, rng: np.random.Generator) -> ArmDescription:
         """The arm as it is built: axes and lengths are off."""
         text, arm = self.description.urdf, self.description
-        for name in self.model.joints[1:] if share else ():
+        for name, ways in crooks(arm, self.model.joints).items() if share else ():
             joint = arm.joint(name)
             longer = rng.normal(0.0, share * LENGTH_ERROR_M) / max(float(np.linalg.norm(joint.xyz)), LEAST_M)
-            turn = Rotation.from_rotvec(rng.normal(0.0, share * AXIS_ERROR, 2) @ across(joint.axis)).as_matrix()
+            turn = Rotation.from_rotvec(rng.normal(0.0, share * AXIS_ERROR, len(ways)) @ ways).as_matrix()
             text = placed(text, name, joint.xyz * (1.0 + longer), joint.rotation @ turn)
         return replace(parse(text, arm.source), tool_frame=arm.tool_frame) if share else arm
 

@@ -4,7 +4,7 @@ The droop model says where the joints rest; the camera model says where that put
 
     pixel = project(camera, T_base T_joint1 (phi_1) ... T_hand T_tag (c (1 + s))) + e (d_1 + d_2) / sin(d_1, d_2)
 
-with crooked axes phi (each joint's axis turned about the two directions across it), links that are longer or shorter, the tag's
+with crooked axes phi (turned across themselves, where that is no joint's zero), links that are longer or shorter, the tag's
 place on the hand, the sheet's under the base, the camera's pose and optics, a scale s of all prints, and an edge shift e [px]:
 blur and gamma make black smaller, along the unit edges d_1 and d_2 from a corner.  One camera does not tell the sheet's yaw from
 the first joint's zero: the sheet defines it.  Nor the hand tag's turn in its plane from the last joint's zero: it is glued along
@@ -55,6 +55,9 @@ AXIS_SD, LENGTH_SD, LENGTH_FREE_SD = np.radians(0.7), 1e-3, 3e-3
 SCALE_SD, MEASURED_SCALE_SD, EDGE_SD = 3e-3, 1e-3, 0.7
 """Of the prints' scale, of one that was measured, and of the edges' shift [px]."""
 
+PARALLEL = 0.5
+"""Axes of which one rises less above the other are parallel (the sine)."""
+
 PIXEL_SD = 0.15
 """Of a corner's coordinate, mean of a burst [px]: what detectors of tags give on a webcam's picture."""
 
@@ -93,17 +96,22 @@ class CameraModel(DroopModel):
     @cached_property
     def spread(self) -> dict[str, float]:
         """Standard deviation of each unknown that the droop does not have, by its name, in order; all have mean 0."""
-        found = {f"{joint}.axis_{k}": AXIS_SD for joint in self.joints[1:] for k in range(2)}
+        found = {f"{joint}.axis_{k}": AXIS_SD for joint, ways in self.crooks.items() for k in range(len(ways))}
         found |= {f"{joint}.length": LENGTH_FREE_SD if self.measured else LENGTH_SD for joint in self.lengths}
         for what, sds in ((HAND, HAND_SD), (SHEET, SHEET_SD), ("camera", CAMERA_SD)):
             found |= {f"{what}.{name}": float(sd) for name, sd in zip(PLACED, sds)}
         found |= {f"camera.{name}": sd for name, sd in zip(INTRINSICS, OPTICS_SD)}
         return found | {"print.scale": MEASURED_SCALE_SD if self.measured else SCALE_SD, "print.edge": EDGE_SD}
 
+    @cached_property
+    def crooks(self) -> dict[str, np.ndarray]:
+        """Directions (1 or 2, 3) in each joint's frame about which its axis may be turned."""
+        return crooks(self.description, self.joints)
+
     @property
     def geometry(self) -> list[tuple[str, str, str]]:
         """Figure, joint, and key in a report, of axes and of lengths that are sought."""
-        found = [(f"axis_{k}", joint, f"axis_{k}_rad") for joint in self.joints[1:] for k in range(2)]
+        found = [(f"axis_{k}", joint, f"axis_{k}_rad") for joint, ways in self.crooks.items() for k in range(len(ways))]
         return found + [("length", joint, "longer_m") for joint in self.lengths if self.measured]
 
     @property
@@ -142,8 +150,8 @@ class CameraModel(DroopModel):
         begin = len(unknowns) - len(self.spread)
         found, joints = dict(zip(self.spread, unknowns[begin:].tolist())), []
         for one in self.description.joints:
-            if f"{one.name}.axis_0" in found:
-                turn = Rotation.from_rotvec(np.array([found[f"{one.name}.axis_{k}"] for k in range(2)]) @ across(one.axis))
+            if len(ways := self.crooks.get(one.name, ())):
+                turn = Rotation.from_rotvec(np.array([found[f"{one.name}.axis_{k}"] for k in range(len(ways))]) @ ways)
                 one = replace(one, rotation=one.rotation @ turn.as_matrix())
             if f"{one.name}.length" in found:
                 one = replace(one, xyz=one.xyz * (1.0 + found[f"{one.name}.length"] / np.linalg.norm(one.xyz)))
@@ -253,7 +261,7 @@ class CameraModel(DroopModel):
         for name in self.joints[1:]:
             j, joint = arm.joint_names.index(name), arm.joint(name)
             before = Rotation.from_rotvec(-q[:, j, None] * joint.axis).as_matrix()
-            for way in across(joint.axis):
+            for way in self.crooks[name]:
                 axis = (frames[:, j, :3, :3] @ before @ way)[:, None]
                 rates.append(moves[j] * np.cross(axis, points - frames[:, j, None, :3, 3]))
         for name in self.lengths:
@@ -264,11 +272,20 @@ class CameraModel(DroopModel):
         return np.stack(rates, axis=-1)
 
 
-def across(axis: np.ndarray) -> np.ndarray:
-    """Two unit vectors (2, 3) across an axis (3,), and across one another."""
-    some = np.eye(3)[np.argmin(np.abs(axis))]
-    first = np.cross(axis, some) / np.linalg.norm(np.cross(axis, some))
-    return np.stack([first, np.cross(axis, first)])
+def crooks(arm: ArmDescription, joints: Sequence[str]) -> dict[str, np.ndarray]:
+    """Directions (1 or 2, 3) in the frame of each joint but the first about which its axis may be turned: across it, but for a
+    turn about the axis before, which that joint's zero is."""
+    frames, found = joint_frames(arm, np.zeros(arm.n)), {}
+    for before, name in pairwise(joints):
+        (there, was), (here, axis) = ((frames[arm.joint_names.index(one), :3, :3], arm.joint(one).axis) for one in (before, name))
+        beside = np.cross(axis, here.T @ there @ was)
+        if np.linalg.norm(beside) > PARALLEL:
+            found[name] = beside[None] / np.linalg.norm(beside)
+        else:
+            some = np.eye(3)[np.argmin(np.abs(axis))]
+            first = np.cross(axis, some) / np.linalg.norm(np.cross(axis, some))
+            found[name] = np.stack([first, np.cross(axis, first)])
+    return found
 
 
 def inwards(pixels: np.ndarray) -> np.ndarray:
