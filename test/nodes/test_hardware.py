@@ -233,7 +233,8 @@ def test_states_status_held_pose_supply_and_diagnostics_are_published(arm):
     arm.board.firmware.set_supply(20_000)
     arm.until(lambda: "reads 20.00 V, must be 3.6 ... 8.4 V" in entry(arm, "supply").message, "the warning")
     parts = {"board", "link", "queue", "timing", "temperature", "supply", "joint state", "robot description"}
-    names = {f"hardware: {part}" for part in parts} | {"dynamics", "dynamics: cross-check", "trajectory_controller"}
+    names = {f"hardware: {part}" for part in parts} | {"dynamics", "dynamics: cross-check"}
+    names |= {"trajectory_controller", "trajectory_controller: loop"}
     arm.until(lambda: {one.name for message in told for one in message.status} == names, "diagnostics")
     figures = {one.name: values_of(one) for message in told for one in message.status}
     assert int(figures["hardware: board"]["commands_sent"]) > 0 and int(figures["hardware: queue"]["rejected"]) == 0
