@@ -34,7 +34,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "view": {"interval_s": 3.0, "pairs": 1, "presses": 10, "stops": 3, "frames_s": 2.0},
     "study": {"rounds": 1},
     "identification": {"seeds": (1,), "coverage_seeds": 5, "bettered": 200},
-    "calibration": {"arms": 8, "moved": 1, "others": 2},
+    "calibration": {"arms": 1},
     "payload": {"seeds": 5},
     "bus": {"poses": 3, "cycles": 600},
     "bus_calibration": {"arms": 2, "moved": 0},
@@ -42,7 +42,6 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
 SLOW = {  # likewise, left out unless asked for
     "soak": {"minutes": 0.5},
     "arms": {"arms": 2, "seconds": 5.0},
-    "calibration_moved": {"arms": 2},
 }
 TELLING = ("loop", "motion", "soak", "arms")
 

@@ -16,11 +16,11 @@ from . import options as shared
 from . import terminal
 from .calibration import measures, opened
 
-STEP_NAMES = ("links", "map", "droop", "result")
+STEP_NAMES = ("map", "droop", "result")
 DESCRIPTION = """\
-Find the numbers of your own arm, step by step: what links weigh, how pulses become angles, how far the arm sags.  You need a
-kitchen scale, a ruler, a stopwatch and an inclinometer (a phone).  Every answer is saved at once: Ctrl-C ends at any time, the
-same command continues there.  Nothing moves before you confirm.  docs/calibration.md explains each step, and the exit codes.
+Find zeros and stiffness of your own arm, roughly, in half an hour: you read an inclinometer (a phone) and a ruler, about 40
+times.  A webcam finds more in a quarter of an hour: --camera.  Every answer is saved at once: Ctrl-C ends at any time, the same
+command continues there.  Nothing moves before you confirm.  docs/calibration.md explains each step, and the exit codes.
 
 An arm whose servos measure (--arm so101) calibrates itself within five minutes, without instruments: it goes to twenty poses,
 from above and from below.  A known weight makes stiffness and masses absolute: --weight (docs/so101.md)."""
@@ -35,7 +35,7 @@ WEIGHT_KG = shared.number(0.01, 1.0, MASS, "g")
 def add_parser(commands) -> None:
     """Register ``calibrate``; imports nothing heavy."""
     one = commands.add_parser(
-        "calibrate", help="calibrate an arm with scale, ruler, stopwatch and inclinometer", description=DESCRIPTION
+        "calibrate", help="calibrate an arm by camera, by its own servos, or by hand", description=DESCRIPTION
     )
     where = one.add_mutually_exclusive_group()
     shared.add(where, "--port")
@@ -46,8 +46,6 @@ def add_parser(commands) -> None:
     one.add_argument("--out", default="", help="folder for all files (default: out/calibration; with --simulated out/rehearsal)")
     steps = f"run only this step; repeatable: {', '.join(STEP_NAMES)}"
     one.add_argument("--step", action="append", choices=STEP_NAMES, metavar="NAME", help=steps)
-    quick = "find zeros and stiffness only, with about 40 answers; masses from the URDF"
-    one.add_argument("--quick", action="store_true", help=quick)
     known = "known mass to hang on the tool point when asked, for arms whose servos measure (default: none)"
     one.add_argument("--weight", type=WEIGHT_KG, default=0.0, metavar="GRAMS", help=known)
     camera = "calibrate by a camera: a device (default 0), URL or folder of pictures, or sim for a simulated arm and camera"
@@ -56,8 +54,6 @@ def add_parser(commands) -> None:
     tag = "measured edge of the hand tag's black square; link lengths are then found too"
     one.add_argument("--tag", type=TAG_M, default=0.0, metavar="MM", help=tag)
     one.add_argument("--restart", action="store_true", help="begin anew; the session that is there is kept as a backup")
-    repeats = "readings of each kind for each link (default 3)"
-    one.add_argument("--repeats", type=shared.whole(1, 20), default=3, metavar="N", help=repeats)
     settle = "time to come to rest before a reading (default 2.5 s)"
     one.add_argument("--settle", type=shared.number(0.0, 60.0), default=2.5, metavar="S", help=settle)
     shared.add(one, "--seed", help="seed of the random poses; with --simulated also of hidden errors and noise")
@@ -88,12 +84,10 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         print(f"written: {options.print}; print it at 100 %, and measure its ruler")
         return 0
     options.simulated = options.simulated or options.camera == "sim"
-    refuse_if(options.quick and options.step, "--quick has steps of its own: leave --step out", "quick")
     options.out = options.out or ("out/rehearsal" if options.simulated else "out/calibration")
     console = terminal.console(options)
     if measures(options) or options.camera is not None:
-        why = "an arm that is looked at by its servos or a camera has no steps: leave --step and --quick out"
-        refuse_if(options.step or options.quick, why, "step")
+        refuse_if(options.step, "an arm that is looked at by its servos or a camera has no steps: leave --step out", "step")
         from . import calibrate_by_itself
 
         return calibrate_by_itself.run(options, console, ask)
@@ -108,9 +102,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
         int(session.settings["seed"]),
         datetime.date.today().isoformat(),
         options.settle,
-        int(session.settings["repeats"]),
         {"urdf": options.urdf, "servos": options.servos, "servo-overlay": options.servo_overlay},
-        bool(session.settings.get("quick", False)),
     )
     person.tell(f"Every answer is kept in {session.path}; back takes the last one back, Ctrl-C ends.", "hint")
     try:

@@ -29,7 +29,7 @@ def opened(options, anew: bool):
     arm, servos = given(options.urdf, options.servos, options.servo_overlay)
     kind = SIMULATED if options.simulated else "a real arm"
     tied = {"kind": kind, "name": arm.name, "urdf": arm.source, "servos": files[0], **checksums(arm.urdf, *files)}
-    kept = "seed", "repeats", "quick", "weight", "tag", "plant_error"
+    kept = "seed", "weight", "tag", "plant_error"
     settings = {key: getattr(options, key) for key in kept if hasattr(options, key)}
     session = Session.open(options.out, tied, settings, restart=anew)
     return session, ArmEstimate(arm, servos)

@@ -124,7 +124,7 @@ class DroopScale:
         most = f"a payload of {1e3 * self.heaviest_kg:g} g at the most, must be {1e3 * LIGHTEST_KG:g} to {1e3 * HEAVIEST_KG:g} g"
         refuse_if(not LIGHTEST_KG <= self.heaviest_kg <= HEAVIEST_KG, most, "heaviest", self.heaviest_kg, HEAVIEST_KG)
         for servo in (self.servos.servos[column] for column in self.columns):
-            known, last = stiffness_sd(servo), "picker calibrate first, with weights that it bears"
+            known, last = stiffness_sd(servo), "picker calibrate first, best by camera"
             rough = f"the stiffness of {servo.joint} is known to {known:.0%} only, at most {ROUGHEST_SD:.0%} is of use: {last}"
             refuse_if(known > ROUGHEST_SD, rough, servo.joint, known, ROUGHEST_SD)
             if "stiffness_nm_rad" in servo.unmeasured and servo.stiffness_sd is None:

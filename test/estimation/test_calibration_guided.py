@@ -19,15 +19,13 @@ from picker_dynamics.estimation.calibration.session import Session
 from picker_dynamics.estimation.calibration.steps.map import mapped
 from picker_dynamics.sim.plant import Plant
 
-WRIST = ARM.joint_names.index("wrist")
-
 
 class Person(rehearsal.SimulatedPerson):
-    """Looks at some joints alone, types prepared answers to some questions, and breaks off at others."""
+    """Types prepared answers to some questions, and breaks off at others."""
 
-    def __init__(self, world, rng, *, joints=ARM.joint_names, typed=(), breaks=()):
+    def __init__(self, world, rng, *, typed=(), breaks=()):
         super().__init__(world, rng)
-        self.joints, self.typed, self.breaks = joints, {key: list(lines) for key, lines in dict(typed).items()}, set(breaks)
+        self.typed, self.breaks = {key: list(lines) for key, lines in dict(typed).items()}, set(breaks)
         self.said, self.keys = "", []
 
     def tell(self, text, style=""):
@@ -39,9 +37,6 @@ class Person(rehearsal.SimulatedPerson):
         self.keys.append(question.key)
         if self.typed.get(question.key):
             return self.typed[question.key].pop(0)
-        joint, _, what = question.key.partition(".")
-        if what == "how" and joint in ARM.joint_names and joint not in self.joints:
-            return "keep"
         return super().answer(question)
 
 
@@ -80,25 +75,25 @@ def command_run(*words):
 
 
 def test_a_map_tells_direction_and_zero_and_doubts_slips(tmp_path):
-    """The wrist turns the other way than its map says, after it did not move at all; the base is misread."""
-    wrist = replace(BELIEVED.servos[WRIST], direction=1, zero=math.radians(8.0))
-    believed = replace(BELIEVED, servos=(*BELIEVED.servos[:WRIST], wrist, *BELIEVED.servos[WRIST + 1 :]))
-    rig = Rig(tmp_path, believed=believed)
-    stuck = {f"wrist.{place}.{link}": [value] for place in (0, 1) for link, value in (("forearm", "-23"), ("hand", "-90"))}
-    with raises(LeaveError, match="wrist does not move: it was sent 10.. deg away and went 0.0 deg. Is its plug on channel 3"):
-        rig.walk("map", joints=("wrist",), typed=stuck)
-    session = Session.open(tmp_path, {}, {})
-    session.forget("map")
-    person, estimate = rig.walk("map", joints=("base", "wrist"), typed={"base.2-1.angle": ["-169", "67.5 mm"]})
-    assert "base is -169.0 deg, expected about -6" in person.said and "unit 'mm', must be one of deg" in person.said
-    zero = estimate.figures["base"].zero
-    assert zero.sd < math.radians(0.2)
-    true = rig.true_angles("base", [900.0, 1500.0, 2100.0])
-    np.testing.assert_allclose(estimate.known_servos.servos[0].to_angle([900.0, 1500.0, 2100.0]), true, atol=math.radians(0.5))
-    assert "wrist goes the other way than the servo map says: its direction is -1 now" in person.said
-    servo, pulses = estimate.servos.servos[WRIST], [900.0, 1500.0, 2100.0]
-    assert servo.direction == -1 and servo.pulse_range == approx((-1.57, 1.57), abs=0.15)
-    np.testing.assert_allclose(servo.to_angle(np.array(pulses)), rig.true_angles("wrist", pulses), atol=math.radians(1.2))
+    """The base turns the other way than its map says, after it did not move at all; the scissor is misread."""
+    base = replace(BELIEVED.servos[0], direction=-BELIEVED.servos[0].direction, zero=math.radians(8.0))
+    rig = Rig(tmp_path, believed=replace(BELIEVED, servos=(base, *BELIEVED.servos[1:])))
+    with raises(LeaveError, match="base does not move: it was sent 10.. deg away and went 0.0 deg. Is its plug on channel 0"):
+        rig.walk("map", typed={"base.0.angle": ["3"], "base.1.angle": ["3"]})
+    Session.open(tmp_path, {}, {}).forget("map")
+    person, estimate = rig.walk("map", typed={"scissor.2-1.angle": ["-169", "67.5 mm"], "scissor.1.angle": ["back"]})
+    assert "scissor is -169.0 deg, expected about " in person.said and "unit 'mm', must be one of deg" in person.said
+    assert "taken back: scissor.0.angle" in person.said and person.keys.count("scissor.0.angle") == 2
+    assert "base goes the other way than the servo map says: its direction is +1 now" in person.said
+    pulses = np.array([900.0, 1500.0, 2100.0])
+    for joint in ("base", "scissor"):
+        servo = estimate.known_servos.servos[ARM.joint_names.index(joint)]
+        np.testing.assert_allclose(servo.to_angle(pulses), rig.true_angles(joint, pulses), atol=math.radians(0.5))
+        assert estimate.figures[joint].zero.sd < math.radians(0.2)
+    assert estimate.servos.servos[0].direction == 1 and not (tmp_path / "session.json.1").exists()
+    with raises(KeyboardInterrupt):
+        rig.walk("map", breaks=["base.0.angle"])
+    assert (tmp_path / "session.json.1").exists(), "a step that is done is done again, and the session as it was is kept"
 
 
 def test_a_map_keeps_its_bends_and_gets_zero_and_scale():
@@ -132,26 +127,23 @@ def test_a_session_that_is_broken_off_again_and_again_ends_as_one_that_is_not(tm
     for folder in folders:
         folder.mkdir()
     whole, broken = map(Rig, folders)
-    _, expected = whole.walk("links", "droop", "result")
+    _, expected = whole.walk("droop", "result")
     visits = [key for key in whole.last.keys if key.endswith(".elevation.forearm")]
-    for where in ("forearm.balance.1", visits[0], "hang", "take"):
+    for where in ("on.wrist", visits[0], visits[2]):
         with raises(KeyboardInterrupt):
-            broken.walk(
-                "links", "droop", "result", breaks=(where,), typed={visits[0]: ["179", "400", "repeat"], visits[1]: ["skip"]}
-            )
-    person, estimate = broken.walk("links", "droop", "result")
-    assert not any(key.startswith("upper_arm.mass") for key in person.keys)
+            broken.walk("droop", "result", breaks=(where,), typed={visits[1]: ["skip"]})
+    person, estimate = broken.walk("droop", "result", typed={visits[2]: ["179", "400", "repeat"]})
+    assert visits[0] not in person.keys
     assert estimate.fit.misfit < 2.0 and not estimate.fit.outliers
-    stations = [Session.open(folder, {}, {}).value("droop", "stations.bare") for folder in folders]
-    assert len(stations[0]) == 3 and (len(estimate.fit.readings), len(expected.fit.readings)) == (33, 36)
+    stations = [Session.open(folder, {}, {}).value("droop", "stations") for folder in folders]
+    assert len(stations[0]) == 4 and (len(estimate.fit.readings), len(expected.fit.readings)) == (21, 24)
     for joint in ("shoulder", "elbow"):
         one, other = (some.fit.stiffness(joint) for some in (estimate, expected))
         assert one.value == approx(other.value, abs=3.0 * math.hypot(one.sd, other.sd))
-    assert broken.bench.plant.payload == 0.0
 
 
-def test_the_quick_way_takes_few_answers_and_marks_what_they_do_not_tell(tmp_path, few_poses, capsys):
-    words = ["--simulated", "--quick", "--out", str(tmp_path), "--seed", "0", "--json", "--settle", "1"]
+def test_few_answers_find_zeros_and_mark_what_they_do_not_tell(tmp_path, few_poses, capsys):
+    words = ["--simulated", "--out", str(tmp_path), "--seed", "0", "--json", "--settle", "1"]
     assert command_run(*words) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["answers"] <= 44 and not report["links"]
@@ -162,5 +154,5 @@ def test_the_quick_way_takes_few_answers_and_marks_what_they_do_not_tell(tmp_pat
             assert one["found"] == approx(one["truth"], abs=within), (joint, key)
     overlay = servos(overlay=tmp_path / "servos.calibrated.yaml")
     assert "wrist.load_friction" in overlay.unmeasured and "shoulder.stiffness_nm_rad" not in overlay.unmeasured
-    with raises(InputError, match="--quick has steps of its own"):
-        command_run(*words, "--step", "map")
+    assert command_run("--simulated", "--out", str(tmp_path / "part"), "--step", "map", "--step", "result") == 0
+    assert "Without the step droop" in capsys.readouterr().out

@@ -149,9 +149,9 @@ def test_what_goes_wrong_stops_it_is_named_and_loses_nothing(short, tmp_path, ha
 @mark.parametrize(
     ("arguments", "said"),
     [
-        (("--sim", "--weight", "100"), "does not measure its joints"),
+        (("--sim", "--weight", "100"), "--weight needs --camera"),
         (("--sim", "--arm", "rrp"), "has no servos"),
-        (("--sim", "--arm", "so101", "--quick"), "leave --step and --quick out"),
+        (("--sim", "--arm", "so101", "--step", "map"), "leave --step out"),
         (("--arm", "so101"), "give --port, or --sim"),
     ],
 )

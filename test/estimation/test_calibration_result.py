@@ -8,14 +8,14 @@ from arm_fixtures import picker, servos
 from pytest import approx, mark, raises
 
 from picker_dynamics.errors import ConfigurationError, DescriptionError
-from picker_dynamics.estimation.calibration import mass_properties
+from picker_dynamics.estimation.calibration.arm_estimate import LinkProperties
 from picker_dynamics.estimation.calibration.readings import Measured
 from picker_dynamics.estimation.calibration.servo_figures import ServoFigures, calibrated_servos
 from picker_dynamics.estimation.calibration.write_back import check_result, overlay_text, urdf_text, write
 from picker_dynamics.robot import description as descriptions
 
 ARM, BELIEVED = picker(), servos(simulated=False)
-LINKS = {"upper_arm": mass_properties.LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
+LINKS = {"upper_arm": LinkProperties(Measured(0.16, 6e-4), Measured(0.105, 3e-4), Measured(5.4e-4, 2e-5))}
 FIGURES = {
     "shoulder": ServoFigures(
         Measured(0.03, 0.002),

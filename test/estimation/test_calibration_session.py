@@ -1,24 +1,21 @@
 """The session on file: every answer at once, the same arm only, taken up where it was left; and what a person meets."""
 
 import io
-import json
 import sys
 from argparse import ArgumentParser
 
 from pytest import approx, fixture, mark, raises
+from rich import console
 
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.commands import cli
 from picker_dynamics.errors import InputError
-from picker_dynamics.estimation.calibration.questions import Context, OpenQuestionError
+from picker_dynamics.estimation import rehearsal
+from picker_dynamics.estimation.calibration.questions import Context, OpenQuestionError, Question, Terminal
 from picker_dynamics.estimation.calibration.session import Session
 
 TIED = {"urdf_sha256": "u", "servos_sha256": "s"}
 FILE = "session.json"
-LINKS = "--step", "links"
-ONCE = *LINKS, "--repeats", "1"
-KEEP = ["keep"] * 4
-LINK = {"mass": "140", "balance": "100 mm", "swings": "20 swings in 14.9 s"}
 
 
 def session(folder, **options) -> Session:
@@ -121,59 +118,29 @@ def test_a_file_that_is_no_session_is_left_alone(tmp_path, text):
 
 
 def test_what_is_on_file_is_not_asked_and_what_cannot_be_is_asked_again(tmp_path):
-    def weigh(key, person, **more):
-        context = Context(session(tmp_path), person, None, step="links")
-        return context.read(key, "how heavy", "hand", "g", 0.05, 0.1, **more)
+    def measure(key, person, **more):
+        context = Context(session(tmp_path), person, None, step="map")
+        return context.read(key, "how far", "down", "mm", 0.05, 0.1, **more)
 
     person, near = Quiet("x", "500", "55", "95", "95.1"), {"expected": 0.08, "within": 0.01}
-    assert weigh("a", person, **near) == approx(0.0951)
+    assert measure("a", person, **near) == approx(0.0951)
     said = " ".join(person.said)
-    assert "'x' is not a number" in said and "hand is 500 g, must be 50 to 100" in said
-    assert "hand is 55.0 g, expected about 80.0" in said and "once more" in said
-    assert weigh("a", None) == approx(0.0951)
-    with raises(OpenQuestionError, match="how heavy"):
-        weigh("b", None)
+    assert "'x' is not a number" in said and "down is 500 mm, must be 50 to 100" in said
+    assert "down is 55.0 mm, expected about 80.0" in said and "once more" in said
+    assert measure("a", None) == approx(0.0951)
+    with raises(OpenQuestionError, match="how far"):
+        measure("b", None)
 
 
 # -- at the terminal -------------------------------------------------------------------------------------------------
 
 
-def test_links_are_weighed_at_the_table_with_slips_refused_and_an_answer_taken_back(calibrate, tmp_path, capsys):
-    again = [LINK["mass"], LINK["balance"], LINK["swings"]]  # so short a swing is no link's: all of it again
-    lines = ["", "0.14", "140 kg", "150", "back", "140", "100 mm", "20 swings in 5 s", *again, "keep", "keep", "keep"]
-    assert calibrate(*ONCE, lines=lines) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    for told in (
-        "upper_arm: mass is 0.14 g, must be",
-        "upper_arm: mass is 140000 g, must be",
-        "taken back: upper_arm.mass.0, 150",
-        "was another number of swings counted?",
-        "upper_arm: 140.0 ± 2.0 g",
-    ):
-        assert told in said, told
-    found = json.loads((tmp_path / FILE).read_text())
-    assert "links" in found["done"] and found["answers"][-1]["typed"] == "keep"
-
-
-def test_an_interrupted_session_goes_on_with_the_first_open_question(calibrate, tmp_path, capsys):
-    assert calibrate(*ONCE, lines=["", LINK["mass"], LINK["balance"], KeyboardInterrupt()]) == 130
-    assert "every answer is kept" in capsys.readouterr().out
-    with raises(InputError, match="the input has ended; what was answered is kept"):
-        calibrate(*ONCE, lines=[LINK["swings"], ""])
-    assert calibrate(*ONCE, lines=["120 g", "121", "70", "17.0", "keep", "keep"]) == 0
-    said = capsys.readouterr().out
-    assert said.count("Weigh upper_arm") == 0 and "going on after" in said
-    assert calibrate("--step", "result") == 0
-    assert (tmp_path / "arm.urdf").exists() and (tmp_path / "servos.calibrated.yaml").exists()
-    assert calibrate("--step", "result") == 0
-    assert (tmp_path / "arm.urdf.1").exists() and cli.main(["check", str(tmp_path / "arm.urdf")]) == 0
-
-
-def test_a_step_that_is_done_is_done_again_and_the_session_as_it_was_is_kept(calibrate, tmp_path):
-    assert calibrate(*ONCE, lines=KEEP) == 0
-    assert not (tmp_path / "session.json.1").exists()
-    assert calibrate(*ONCE, lines=KEEP) == 0
-    assert (tmp_path / "session.json.1").exists()
+def test_an_interrupted_session_and_an_input_that_ends_keep_what_was_answered(calibrate, capsys, monkeypatch):
+    monkeypatch.setattr(rehearsal.SimulatedPerson, "answer", lambda *_: Typist(KeyboardInterrupt())())
+    assert calibrate("--sim") == 130
+    assert "the arm holds, and every answer is kept" in " ".join(capsys.readouterr().out.split())
+    with raises(OpenQuestionError, match="the input has ended; what was answered is kept"):
+        Terminal(console.Console(), Typist()).ask(Question("base.0.angle", "base: where does it stand"))
 
 
 @mark.parametrize("words, why", [(("--step", "map"), "give its --port"), (("--step", "result"), "nothing was measured yet")])
@@ -185,12 +152,12 @@ def test_what_cannot_be_done_yet_is_told(calibrate, words, why):
 @mark.parametrize(
     "words, code, why",
     [
-        ("--repeats 0", 2, "'0', must be a whole number from 1 to 20"),
+        ("--quick", 2, "unrecognized arguments: --quick"),
         ("--servos /nowhere.yaml", 4, "/nowhere.yaml"),
         ("--urdf /nowhere.urdf", 3, "/nowhere.urdf"),
         ("--out /proc/nowhere", 5, "cannot write"),
         ("--port /dev/ttyNOWHERE --simulated", 2, "not allowed with"),
-        ("--step links", 5, "picker calibrate needs a terminal; --simulated runs unattended"),
+        ("--step map", 5, "picker calibrate needs a terminal; --simulated runs unattended"),
     ],
 )
 def test_what_cannot_be_used_is_told_at_once(tmp_path, capsys, monkeypatch, words, code, why):

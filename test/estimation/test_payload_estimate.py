@@ -70,7 +70,7 @@ def test_the_interval_is_that_of_readings_with_the_stated_noise(where):
 
 
 def test_a_mass_is_no_better_known_than_the_springs_it_hangs_on(where):
-    """The servo map says how well a quick calibration knows them; where it does not, they count as after a whole one."""
+    """The servo map says how well a calibration knows them; where it does not, they count as usual."""
     made = visits(where[:4], FOREARM)
 
     def known(share, stiffer=(1.0,) * ARM.n):

@@ -1,11 +1,10 @@
-"""The picker as believed and as simulated, its droop joints, and what is hidden of the simulated servos."""
+"""The picker as believed and as simulated, its droop joints, what is hidden of the simulated servos, and how they are read."""
 
 from arm_fixtures import picker, servos
 
 from benchmarks.calibration_benches import RestingBench
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.estimation.calibration.mass_properties import link_properties
-from picker_dynamics.estimation.calibration.poses import cautious_validator, sensors
+from picker_dynamics.estimation.calibration.poses import SIDES, cautious_validator, sensors
 
 ARM, BELIEVED, SIMULATED = picker(), servos(simulated=False), servos()
 JOINTS = ("shoulder", "elbow", "wrist")
@@ -16,13 +15,18 @@ COARSE_S = 2e-3
 VALIDATOR = cautious_validator(RigidBody(ARM), BELIEVED)
 
 
-def bench(seed, kind=RestingBench):
-    return kind.with_errors(ARM, SIMULATED, seed=seed)
+def bench(seed):
+    return RestingBench.with_errors(ARM, SIMULATED, seed=seed)
 
 
-def weighed(arm, names):
-    """The properties of these links, as the readings of a bench tell them."""
-    return {name: link_properties(name, arm.link(name)) for name in names}
+def looked(bench, stations, visit=0):
+    """Readings at the stations, from both sides."""
+    readings = []
+    for station in stations:
+        for side in SIDES:
+            values = bench.read_station(VALIDATOR, station, side, COLUMNS)
+            readings += station.readings(values, visit + len(readings), side)
+    return readings
 
 
 def hidden(plant, joint):

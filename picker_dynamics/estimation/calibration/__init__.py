@@ -1,1 +1,1 @@
-"""Calibration without encoders: the numbers of an arm from scale, ruler, stopwatch and inclinometer; ``picker calibrate``."""
+"""Calibration: the numbers of an arm by inclinometer and ruler, by its own servos, or by a camera; ``picker calibrate``."""

@@ -15,10 +15,20 @@ from picker_dynamics.robot import servo_arm
 from picker_dynamics.robot.servo_map import LIMIT_TOLERANCE, Servo, ServoMap
 
 from .droop_fit import DroopFit
-from .mass_properties import LinkProperties
 from .poses import cautious_validator
 from .procedure import gravity_joints
+from .readings import Measured
 from .servo_figures import ServoFigures, calibrated_servos, figures_from
+
+
+@dataclass(frozen=True)
+class LinkProperties:
+    """Mass [kg], distance of the centre of mass from the joint axis [m], and inertia about the parallel to that axis through the
+    centre of mass [kg·m²], None where it goes with the mass."""
+
+    mass: Measured
+    distance: Measured
+    inertia: Measured | None = None
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,10 @@ from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.session.local import LocalSession
 
 from . import poses
-from .arm_estimate import ArmEstimate
+from .arm_estimate import ArmEstimate, LinkProperties
 from .droop_fit import DroopFit, fit
 from .droop_model import BODY, DroopModel, Reading, Weight
 from .instruments import LEAST_KG, Sensor, lay
-from .mass_properties import LinkProperties
 from .poses import CANDIDATES, SIDES, Station
 from .questions import Context
 from .readings import Measured

@@ -35,7 +35,6 @@ in which gravity is linear.  K and masses scale together, but where one mass tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -99,12 +98,6 @@ class Weight:
 
     mass: float = 0.0
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-    @property
-    def where(self) -> str:
-        """Its place, for a person."""
-        away = math.hypot(*self.point)
-        return f"on a stick, {1e3 * away:.0f} mm beyond the tool point" if away else "at the tool point"
 
 
 @dataclass(frozen=True)

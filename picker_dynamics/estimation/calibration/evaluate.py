@@ -18,10 +18,9 @@ from picker_dynamics.sim.plant import Plant
 from picker_dynamics.trajectory.trajectory import Trajectory
 
 from ..closed_loop import HEIGHT_M, REACH_M, ClosedLoop, feasible_poses, hold_errors, paths_between
-from .arm_estimate import ArmEstimate
+from .arm_estimate import ArmEstimate, LinkProperties
 from .droop_model import FIGURES, PRIORS, DroopModel, Reading, believed
 from .instruments import LEAST_KG, Inclinometer, lay
-from .mass_properties import LinkProperties
 from .poses import SIDES, least_height
 from .readings import Measured
 from .servo_figures import ALIKE_SD, ServoFigures, usual_give
@@ -29,10 +28,6 @@ from .write_back import rewritten
 
 POSES, SEED = 10, 1
 DRAWS = 2000
-
-ABOVE_FLOOR_M, TIMES_SMALLER = 1e-3, 3.0
-"""What a calibration is to reach: the median hold error above the floor [m], more where it states more of the tip itself, as of
-long or soft arms; and how many times smaller than before."""
 
 NO_WORSE_M = 1e-4
 """After may be this much worse than before and still count as no worse [m]: a tenth of what pulse steps make."""
@@ -83,15 +78,6 @@ class TipErrorReport:
 
     hold: Mapping[str, np.ndarray]
     tracking: Mapping[str, np.ndarray]
-
-    def reached(self, stated_m: float = 0.0) -> bool:
-        """Whether the median hold error is at most a third of that before, and as near to the floor's as ``ABOVE_FLOOR_M``, or
-        as ``stated_m``, within which the calibration itself said that the tip is [m] (``tip_uncertainty``).  An arm that was as
-        near as the former already has only to stay so."""
-        before, after, floor = (float(np.median(self.hold[stage])) for stage in STAGES)
-        if before <= floor + ABOVE_FLOOR_M:
-            return after <= floor + ABOVE_FLOOR_M
-        return after <= floor + max(ABOVE_FLOOR_M, stated_m) and after <= before / TIMES_SMALLER
 
     @property
     def no_worse(self) -> bool:

@@ -13,9 +13,6 @@ from .questions import Context, OpenQuestionError, TakenBackError
 from .session import backup_name
 from .steps import STEPS
 
-QUICK = ("map", "droop", "result")
-"""Steps of a quick calibration."""
-
 
 def run_steps(context: Context, estimate: ArmEstimate, only: Sequence[str] = ()) -> ArmEstimate:
     """Walk all steps that are not done, or ``only`` those; what others told counts as far as it is on file.
@@ -23,8 +20,7 @@ def run_steps(context: Context, estimate: ArmEstimate, only: Sequence[str] = ())
     Raises:
         PickerError: see the steps; what was answered is kept.
     """
-    session, chosen = context.session, only or (QUICK if context.quick else ())
-    wanted = [step.NAME for step in STEPS if not chosen or step.NAME in chosen]
+    session, wanted = context.session, [step.NAME for step in STEPS if not only or step.NAME in only]
     again = bool(only) and all(name in session.done for name in wanted)
     for step in STEPS:
         name = context.step = step.NAME

@@ -1,8 +1,8 @@
 """Inclinometer on a link of an arm at rest: how it lies, and what it reads.
 
-How it lies is told from the URDF's geometry alone: along which line a link is balanced, about which axis it swings, how an
-inclinometer lies on it.  The line runs from the link's own joint to the next one on the way to the tool, to the tool, or to its
-centre of mass where nothing comes after it: not along some axis of its frame, which is wherever the drawing put it.
+How it lies is told from the URDF's geometry alone: along a line across the axis of the link's joint.  The line runs from there to
+the next joint on the way to the tool, to the tool, or to the link's centre of mass where nothing comes after it: not along some
+axis of its frame, which is wherever the drawing put it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,8 @@ from picker_dynamics.robot.kinematic_tree import Pose, link_poses, sample_poses
 LEVEL = 0.01
 """An axis is level that rises by less, as a share: URDFs round their angles."""
 
-SCALE_SD, RULER_SD, STOPWATCH_SD = 1e-3, 5e-4, 5e-2
-"""Standard deviation of one reading: kitchen scale [kg], ruler [m], stopwatch by hand [s]."""
-
-INCLINOMETER_SD = 0.1 * np.pi / 180.0
-"""Standard deviation of one reading [rad]."""
+RULER_SD, INCLINOMETER_SD = 5e-4, 0.1 * np.pi / 180.0
+"""Standard deviation of one reading: ruler [m], inclinometer [rad]."""
 
 ANGLE_SD = RULER_SD / 0.3
 """Of the angle of a joint that bears nothing, told from where the tip is on a ruler, 0.3 m from the axis [rad]."""
@@ -39,7 +36,7 @@ UNCLEAR = 0.2
 """A link whose side faces up by less stands upright: which side is its upper one, the way ahead decides."""
 
 LEAST_KG = 5e-4
-"""What weighs less is a frame, not a part: no kitchen scale tells anything of it."""
+"""What weighs less is a frame, not a part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,30 +44,18 @@ class Lay:
     """Directions in a link's frame, (3,) unit vectors.
 
     Attributes:
-        axis: of the joint that turns it; it swings about that.
+        axis: of the joint that turns it.
         ahead: along which the distance of the centre of mass counts: the line, or the axis where the link rolls about its length.
-        swings: whether it can hang from its own axis as a pendulum.
         level: along which an inclinometer lies, across the axis; up: across both, the link's upper side.
         start, end: between what that line runs, for a person.
     """
 
     axis: np.ndarray
     ahead: np.ndarray
-    swings: bool
     level: np.ndarray
     up: np.ndarray
     start: str
     end: str
-
-    @property
-    def rolls(self) -> bool:
-        """Whether the link's distances count along the joint's axis."""
-        return bool(abs(self.ahead @ self.axis) > ALONG_AXIS)
-
-    @property
-    def way(self) -> str:
-        """Line along which the link's balance point is told, for a person."""
-        return "along the joint's axis" if self.rolls else f"along the line to {self.end}"
 
     @property
     def laid(self) -> str:
@@ -84,11 +69,6 @@ class Lay:
     def at(self, com: np.ndarray, distance: float) -> np.ndarray:
         """The centre of mass (3,) [m], moved along the line to a distance [m]."""
         return com + (distance - self.distance(com)) * self.ahead
-
-    def aside(self, com: np.ndarray) -> float:
-        """How far a centre of mass (3,) is from the line [m], seen along the axis."""
-        across = com - self.distance(com) * self.ahead
-        return float(np.linalg.norm(across - (across @ self.axis) * self.axis))
 
     def inertia(self, matrix: np.ndarray) -> float:
         """Inertia about the axis [kg·m²], of an inertia matrix (3, 3)."""
@@ -118,7 +98,7 @@ def lay(arm: ArmDescription, link: str) -> Lay:
         faces = -float((here.rotation @ up)[:2] @ forward(arm, poses))
     up = _unit(up if faces > 0.0 else -up)
     own = bool(path) and path[-1] is joint and not rolls
-    return Lay(axis, ahead, own, level, up, f"{path[-1].name}'s axis" if own else f"the frame of {link}", end)
+    return Lay(axis, ahead, level, up, f"{path[-1].name}'s axis" if own else f"the frame of {link}", end)
 
 
 def _lines(arm: ArmDescription, link: str, poses: Mapping[str, Pose]) -> Iterator[tuple[str, np.ndarray]]:

@@ -22,8 +22,7 @@ from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
-from .droop_model import Weight
-from .poses import TRAVEL_SPEED, turned, way, with_weight
+from .poses import TRAVEL_SPEED, turned, way
 
 FRAME_S = 0.02
 SHIFTED = 0.2
@@ -137,13 +136,13 @@ class Mover:
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
-    def travel(self, validator: MotionValidator, goal: np.ndarray, weight: Weight | None = None) -> None:
-        """Travel to a set-point (n,) [rad], straight or by home, as ``poses.way`` has it; ``weight``: that hangs on meanwhile.
+    def travel(self, validator: MotionValidator, goal: np.ndarray) -> None:
+        """Travel to a set-point (n,) [rad], straight or by home, as ``poses.way`` has it.
 
         Raises:
             PickerError: no way that can be borne; the board stopped, or is gone.
         """
-        validator, servos = with_weight(validator, weight), validator.servos
+        servos = validator.servos
         for passed in way(validator, self.setpoint(servos), self.within_reach(servos, goal)):
             self.line(validator, passed, TRAVEL_SPEED)
 

@@ -1,4 +1,4 @@
-"""Design of the droop experiment: which poses and weights tell most, chosen one by one among random ones; and ways between poses.
+"""Design of the droop experiment: which poses tell most, chosen one by one among random ones; and ways between poses.
 
     information = Σ J_kᵀ R_k⁻¹ J_k + prior
     next        = argmin trace(aim · (information with it)⁻¹)                    (L-optimal, greedy)
@@ -21,7 +21,7 @@ from picker_dynamics.dynamics.rigid_body import RigidBody
 from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.execution.validator import MotionValidator, torque_validator
 from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import link_poses, tool_pose
+from picker_dynamics.robot.kinematic_tree import tool_pose
 from picker_dynamics.robot.model import DynamicsModel
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.trajectory.profiles import joint_move
@@ -29,7 +29,7 @@ from picker_dynamics.trajectory.trajectory import Trajectory
 
 from .droop_fit import DroopFit, whitening
 from .droop_model import DroopModel, Reading, Weight
-from .instruments import Inclinometer, Sensor, inclinometer_on, lay
+from .instruments import Inclinometer, Sensor, inclinometer_on
 
 TRAVEL_SPEED, TRAVEL_ACCELERATION = 0.8, 1.0
 """Largest of a servo between poses [rad/s], [rad/s²]: so slow that inertia hardly counts."""
@@ -46,12 +46,8 @@ HOLD_SHARE, PEAK_SHARE = 0.4, 0.6
 LOADED_HOLD_SHARE, LOADED_PEAK_SHARE = 0.5, 0.7
 """The same when bare poses have told the zeros."""
 
-BARE, LOADED, QUICK, CANDIDATES = 3, 5, 4, 200
-"""Stations without and with weights, those of a quick calibration, and random poses among which they are chosen.  An arm with
-three joints that bear weight is read 48 times, and asked 9 questions about the weights."""
-
-READINGS = 54
-"""A person is asked for at the most; with what is asked about weights that is less than 60 questions."""
+BY_HAND, CANDIDATES = 4, 200
+"""Stations that a person reads, chosen among half as many random poses; those among which stations are chosen otherwise."""
 
 VIAS = 6
 """Poses on the line from home to rest by which a way may lead."""
@@ -69,14 +65,6 @@ def least_height(description: ArmDescription, servos: ServoMap) -> float:
     An arm hangs whose tool rests clearly below its root.
     """
     return -math.inf if tool_pose(description, servos.rest).position[2] < -HEIGHT_MIN else HEIGHT_MIN
-
-
-WEIGHTS = (Weight(), Weight(0.2), Weight(0.4), Weight(0.2, (0.12, 0.0, 0.0)))
-"""What a kitchen offers: nothing, 200 g and 400 g at the tool, and a stick tied along the hand with 200 g, stick included, whose
-common centre (where stick and weight balance) is 120 mm beyond the tool: the wrist has no other lever."""
-
-LIGHTER, BEARABLE = (1.0, 0.5, 0.25, 0.1, 0.05), 0.05
-"""Shares of these masses, of which the largest is hung on that servos bear in such a share of random poses at least."""
 
 
 @dataclass(frozen=True)
@@ -117,58 +105,23 @@ def sensors(description: ArmDescription, joints: Sequence[str]) -> tuple[Inclino
     return tuple(inclinometer_on(description, description.joint(name).child) for name in joints)
 
 
-def bearable_weights(model: DroopModel) -> tuple[Weight, ...]:
-    """``WEIGHTS``, lighter where the servos would not bear them, the stick along the last link that turns down; none at all for
-    an arm that bears hardly anything."""
-    arm, servos = model.description, model.servos
-    validator = cautious_validator(RigidBody(arm), servos, LOADED_HOLD_SHARE, LOADED_PEAK_SHARE)
-    poses, last = link_poses(arm, servos.home), arm.joint(model.joints[-1]).child
-    along = poses[arm.tool].rotation.T @ poses[last].rotation @ lay(arm, last).level
-    q = drawn(arm, servos, model.columns, np.random.default_rng(0), CANDIDATES)
-    for share in LIGHTER:
-        weights = tuple(
-            Weight(share * one.mass, tuple(np.round(one.point[0] * along, 9).tolist())) for one in WEIGHTS if one.mass
-        )
-        if all(np.mean([passes(with_weight(validator, one), row) for row in q]) >= BEARABLE for one in weights):
-            return (Weight(), *weights)
-    return (Weight(),)
-
-
 def stations(
-    model: DroopModel,
-    servos: ServoMap,
-    weights: Sequence[Weight],
-    seen: tuple[Inclinometer, ...],
-    seed: int,
-    first: DroopFit | None = None,
-    quick: bool = False,
+    model: DroopModel, servos: ServoMap, seen: tuple[Inclinometer, ...], seed: int
 ) -> tuple[MotionValidator, list[Station]]:
-    """The stations to look at next, and the validator to go there by: bare ones, of which only the masses are known; then, after
-    what these ``first`` ones told, with weights, each of which is hung on once.
+    """The stations that a person looks at, and the validator to go there by.
 
     Args:
         servos: as believed now.
-        quick: there will be no others.
     """
-    shares = (LOADED_HOLD_SHARE, LOADED_PEAK_SHARE) if first else (HOLD_SHARE, PEAK_SHARE)
-    validator = cautious_validator(RigidBody(model.description), servos, *shares)
-    found = candidates(model, validator, weights, seen, count=CANDIDATES if first else CANDIDATES // 2, seed=seed)
-    affordable = (READINGS - len(first.readings if first else ())) // (len(SIDES) * len(seen))
-    count = QUICK if quick else min(LOADED, affordable) if first else min(BARE, affordable - 1)
-    chosen = choose(model, validator, found, count, first)
-    return validator, sorted(chosen, key=lambda one: weights.index(one.weight))
+    validator = cautious_validator(RigidBody(model.description), servos)
+    found = candidates(model, validator, seen, count=CANDIDATES // 2, seed=seed)
+    return validator, choose(model, validator, found, BY_HAND)
 
 
 def candidates(
-    model: DroopModel,
-    validator: MotionValidator,
-    weights: Sequence[Weight],
-    seen: tuple[Inclinometer, ...],
-    *,
-    count: int,
-    seed: int,
+    model: DroopModel, validator: MotionValidator, seen: tuple[Inclinometer, ...], *, count: int, seed: int
 ) -> list[Station]:
-    """Random poses, as many with each of the weights, that the servos can hold and that keep off the table.
+    """Random poses that the servos can hold and that keep off the table.
 
     Args:
         validator: with what is believed of masses and servos now.
@@ -177,20 +130,15 @@ def candidates(
         InputError: hardly any pose can be held.
     """
     rng, servos, found = np.random.default_rng(seed), validator.servos, list[Station]()
-    tries, least = 100 * count // len(weights), least_height(model.description, servos)
-    for number, weight in enumerate(weights):
-        loaded, wanted = with_weight(validator, weight), count * (number + 1) // len(weights)
-        for _ in range(tries):
-            if len(found) == wanted:
-                break
-            (q,) = drawn(model.description, servos, model.columns, rng, 1)
-            pulses = servos.quantise_us(servos.to_pulse_us(q))
-            if validator.model.forward_kinematics(q)[2] > least and passes(loaded, servos.to_angle(pulses)):
-                found.append(Station(pulses, weight, seen))
-        else:
-            why = f"with {weight.mass:g} kg hung on, hardly any of {tries} random poses can be held"
-            raise InputError(why, "poses", len(found), wanted)
-    return found
+    tries, least = 100 * count, least_height(model.description, servos)
+    for _ in range(tries):
+        (q,) = drawn(model.description, servos, model.columns, rng, 1)
+        pulses = servos.quantise_us(servos.to_pulse_us(q))
+        if validator.model.forward_kinematics(q)[2] > least and passes(validator, servos.to_angle(pulses)):
+            found.append(Station(pulses, Weight(), seen))
+            if len(found) == count:
+                return found
+    raise InputError(f"hardly any of {tries} random poses can be held", "poses", len(found), count)
 
 
 def drawn(

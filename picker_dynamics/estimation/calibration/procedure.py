@@ -1,30 +1,25 @@
-"""Calibration by droop: which joints and links count, bare poses, then poses with weights.
-
-Bare poses come first: with zeros that may be degrees off, a weight could be more than a servo holds.  What they tell goes
-into the choice of the poses with weights, and everything read goes into the last fit.
-"""
+"""Calibration by droop: which joints count, the poses that are looked at, and the fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot import description as descriptions
 from picker_dynamics.robot.kinematic_tree import sample_poses
 from picker_dynamics.robot.servo_map import ServoMap
 
 from .droop_fit import DroopFit, fit
-from .droop_model import DroopModel, Reading, Weight
-from .instruments import LEAST_KG, level_joints
-from .poses import SIDES, Station, sensors, stations
-from .servo_figures import ServoFigures, calibrated_servos, figures_from
+from .droop_model import DroopModel, Reading
+from .instruments import level_joints
+from .poses import SIDES, sensors, stations
+from .servo_figures import ServoFigures, calibrated_servos
 
-BELIEVED_SD, WEIGHED_SD = 0.1, 0.01
-"""Of masses and centres that nobody measured, and of measured ones, as a share (one standard deviation)."""
+BELIEVED_SD = 0.1
+"""Of masses and centres that nobody measured, as a share (one standard deviation)."""
 
 LEAST_LOAD_NM = 1e-3
 """What a joint bears at the most that bears nothing: the droop tells nothing of it."""
@@ -50,51 +45,24 @@ def gravity_joints(description: descriptions.ArmDescription, servos: ServoMap) -
     return tuple(found)
 
 
-def measured_links(description: descriptions.ArmDescription, joints: Sequence[str]) -> tuple[str, ...]:
-    """Links whose mass those joints bear; frames that weigh nothing are none."""
-    return tuple(
-        name
-        for name, link in description.links.items()
-        if link.mass >= LEAST_KG and any(joint.name in joints for joint in description.path_to(name))
-    )
-
-
 def droop_fit(
-    weighed: descriptions.ArmDescription,
-    servos: ServoMap,
-    angles: Mapping[str, ServoFigures],
-    bench: Any,
-    weights: Sequence[Weight],
-    *,
-    seed: int = 0,
-    quick: bool = False,
+    arm: descriptions.ArmDescription, servos: ServoMap, angles: Mapping[str, ServoFigures], bench: Any, *, seed: int = 0
 ) -> DroopFit:
-    """Visit the stations, bare ones first, each from both sides, and fit all that was read.
+    """Visit the stations, each from both sides, and fit what was read; links weigh what the URDF says, more or less.
 
     Args:
-        weighed: the arm with the masses of its links as known.
         angles: of the joints that bear nothing, as far as known.
-        bench: ``keep(stage, stations)`` is told the chosen stations of a stage ("bare", "loaded"), and returns those to visit;
-            ``read_station(validator, station, side, columns)`` comes to a station from one side and returns what its sensors
-            read [rad], or None where it is left out; ``supply`` is the share of their nominal voltage that servos got then.
-        seed: of the random poses: the same readings lead to the same stations.
-        quick: bare stations alone, of links that weigh what the URDF says, more or less.
+        bench: ``keep(stations)`` returns those of the chosen stations that are visited; ``read_station(validator, station, side,
+            columns)`` comes to one from one side and returns what its sensors read [rad], or None where it is left out;
+            ``supply`` is the share of their nominal voltage that servos got then.
+        seed: of the random poses.
     """
-    joints = gravity_joints(weighed, servos)
-    model, masses_sd = DroopModel(weighed, servos, joints), BELIEVED_SD if quick else WEIGHED_SD
-    seen, readings = sensors(weighed, joints), list[Reading]()
-
-    def visit(stage: str, validator: MotionValidator, chosen: Sequence[Station]) -> DroopFit:
-        for station in bench.keep(stage, chosen):
-            for side in SIDES:
-                values = bench.read_station(validator, station, side, model.columns)
-                if values is not None:
-                    readings.extend(station.readings(values, len(readings), side, bench.supply))
-        return fit(model, readings, masses_sd)
-
-    bare = stations(model, calibrated_servos(servos, angles), [Weight()], seen, seed, quick=quick)
-    first = visit("bare", *bare)
-    if quick:
-        return first
-    found = calibrated_servos(servos, figures_from(first, angles))
-    return visit("loaded", *stations(model, found, weights, seen, seed + 1, first))
+    joints = gravity_joints(arm, servos)
+    model, readings = DroopModel(arm, servos, joints), list[Reading]()
+    validator, chosen = stations(model, calibrated_servos(servos, angles), sensors(arm, joints), seed)
+    for station in bench.keep(chosen):
+        for side in SIDES:
+            values = bench.read_station(validator, station, side, model.columns)
+            if values is not None:
+                readings.extend(station.readings(values, len(readings), side, bench.supply))
+    return fit(model, readings, BELIEVED_SD)

@@ -17,13 +17,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError, refuse_if
-from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.servo_map import ServoMap
 from picker_dynamics.robot.units import told
 
 from . import readings
 from .arm_estimate import ArmEstimate
-from .instruments import Inclinometer, lay
 from .mover import Mover
 from .session import Session
 
@@ -42,7 +40,7 @@ class Question:
     Args:
         key: of the session.
         text: for the person.
-        words: that may be typed in place of a value, each with what it does; "" is Enter alone.
+        words: that may be typed in place of a value, each with what it does.
         about: what a simulated person does or reads (``rehearsal.SimulatedPerson``): its name, and with what.
     """
 
@@ -87,7 +85,7 @@ class Terminal:
         """
         self.tell(question.text, "title")
         if question.words:
-            self.tell("  " + "   ".join(f"{word or 'Enter'}: {what}" for word, what in question.words.items()), "hint")
+            self.tell("  " + "   ".join(f"{word}: {what}" for word, what in question.words.items()), "hint")
         if sys.stdin.isatty():
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
         try:
@@ -111,9 +109,7 @@ class Context:
         seed: of the poses to be visited.
         when: date, for the files.
         settle_s: how long the arm comes to rest before something is read [s].
-        repeats: how often each link is weighed, balanced and swung.
         files: ``urdf``, ``servos`` and ``servo-overlay`` as given, for the commands that are shown; "": the picker's.
-        quick: zeros and stiffness alone, from few answers.
         step: whose questions these are.
         on: all outputs run, and the person knows that the arm moves.
     """
@@ -124,9 +120,7 @@ class Context:
     seed: int = 0
     when: str = ""
     settle_s: float = SETTLE_S
-    repeats: int = 3
     files: Mapping[str, str] = field(default_factory=dict)
-    quick: bool = False
     step: str = ""
     on: bool = False
 
@@ -222,35 +216,17 @@ class Context:
             known = self.note(key, value, typed)
         return known
 
-    def read_inclinometer(
-        self, key: str, arm: ArmDescription, sensor: Inclinometer, expected: float, within: float, **more: Any
-    ) -> float | str:
-        """Elevation of a link [rad]; other arguments and what is returned as for ``read``."""
-        text, what = f"Inclinometer on {sensor.link}, {lay(arm, sensor.link).laid}", f"elevation of {sensor.link}"
-        more = {"expected": expected, "within": within, "about": ("sensor", sensor), **more}
-        return self.read(key, text, what, "deg", -readings.TURN, readings.TURN, **more)
-
-    def choose(self, key: str, text: str, words: Mapping[str, str], *, about: tuple[Any, ...] = (), keep: bool = True) -> str:
-        """Word of some that a person chooses; ``keep``: it goes on file, and is not asked again.  Raises as ``ask``."""
-        known: str | None = self.known(key) if keep else None
-        while known is None:
-            typed = self.ask(key, text, words, about).lower()
-            typed = {"y": "yes", "n": "no"}.get(typed, typed)
-            typed = "" if typed == "yes" and "yes" not in words and "" in words else typed
-            if typed in words:
-                known = self.note(key, typed, typed or "Enter") if keep else typed
-            else:
-                self.tell(f"type one of these, not {typed or 'Enter'}: {', '.join(word or 'Enter' for word in words)}", "warning")
-        return known
-
-    def agree(self, key: str, text: str, otherwise: str, about: tuple[Any, ...] = ()) -> None:
+    def agree(self, key: str, text: str, otherwise: str) -> None:
         """Have a person type yes, now, to what powers or moves the arm.  Never on file: what was safe yesterday may not be.
 
         Raises:
             LeaveError: the person says no; ``otherwise``: how the arm is then.
         """
-        if self.choose(key, text, {"yes": "go on", "no": "not now"}, about=about, keep=False) == "no":
-            raise LeaveError(f"{otherwise}; run the same command to continue")
+        words = {"yes": "go on", "no": "not now"}
+        while (typed := self.ask(key, text, words).lower()) not in ("yes", "y"):
+            if typed in ("no", "n"):
+                raise LeaveError(f"{otherwise}; run the same command to continue")
+            self.tell(f"type one of these, not {typed or 'Enter'}: yes, no", "warning")
 
     # -- the arm -------------------------------------------------------------------------------------------------------
 
@@ -263,8 +239,7 @@ class Context:
             PickerError: a fault, no link.
         """
         if self.mover is None or self.person is None:
-            why = "the arm has to be connected for this: give its --port, or --step for one that needs no arm (links)"
-            raise OpenQuestionError(why, "port")
+            raise OpenQuestionError("the arm has to be connected for this: give its --port", "port")
         if not self.on:
             self._switch_on(self.mover, estimate.known_servos)
             self.take_off()
@@ -310,5 +285,5 @@ class Context:
         """Have the weight taken off that hangs there, if any."""
         if self.hanging:
             text = "Take the weight off, gently. Does nothing hang there, and are hands away again?"
-            self.agree("take", text, "the arm holds", ("hang", 0.0, self.hanging[1:]))
+            self.agree("take", text, "the arm holds")
             self.session.forget("arm")

@@ -29,8 +29,8 @@ from picker_dynamics.robot.description import ArmDescription, parse
 from picker_dynamics.robot.servo_map import SLIDING, Servo, ServoMap
 
 from ..urdf_text import inertial, places
+from .arm_estimate import LinkProperties
 from .instruments import lay
-from .mass_properties import LinkProperties
 from .session import backup_name, write_whole
 
 URDF_NAME, OVERLAY_NAME = "arm.urdf", "servos.calibrated.yaml"
@@ -87,7 +87,7 @@ def urdf_text(
 ) -> str:
     """The URDF's text with measured masses, centres of mass and inertias about the joints' axes.
 
-    What a pendulum about one axis cannot tell, the other two moments, keeps its ratio to the first.
+    The other two moments keep their ratio to the one about the axis.
 
     Args:
         when: date, for the comments.

@@ -4,7 +4,6 @@ A step asks for what is not on file and computes the rest from the answers, so w
 nothing and gives the same.
 """
 
-from . import droop, links, map, result
+from . import droop, map, result
 
-STEPS = (links, map, droop, result)
-"""``links`` comes first: taking the arm apart voids the zeros."""
+STEPS = (map, droop, result)

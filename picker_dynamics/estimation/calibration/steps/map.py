@@ -1,12 +1,12 @@
-"""Map step: pulse and position of every joint, at the rest pose and 10 degrees from there, then near both ends of its range.
+"""Map step: pulse and position of every joint of which no droop tells, at the rest pose and 10 degrees from there, then near
+both ends of its range.
 
-A joint that no droop tells of comes to the ends from both sides: friction and gap cancel in the mean.  Where it stands at some
-pulses gives direction, zero and scale of
+It comes to the ends from both sides: friction and gap cancel in the mean.  Where it stands at some pulses gives direction, zero
+and scale of
 
     q_cmd = direction (scale horn(pulse) - zero)
 
-q_cmd is the angle that was read with the sag taken off, as far as the servo is known by now; what is left of it the droop
-finds later.
+q_cmd is the angle that was read with the sag taken off, as far as the servo is known.
 """
 
 from __future__ import annotations
@@ -19,23 +19,21 @@ import numpy as np
 
 from picker_dynamics.errors import InputError, PickerError, refuse_if
 from picker_dynamics.execution.validator import MotionValidator
-from picker_dynamics.robot.description import ArmDescription
-from picker_dynamics.robot.kinematic_tree import link_poses
 from picker_dynamics.robot.servo_map import Servo
 from picker_dynamics.robot.units import told
 
 from .. import readings
 from ..arm_estimate import ArmEstimate
-from ..instruments import ANGLE_SD, RULER_SD, Inclinometer, inclinometer_on, level_joints
+from ..instruments import ANGLE_SD, RULER_SD
 from ..mover import WATCHED_SPEED
 from ..poses import SIDES, least_height, passes, stand_off, way
 from ..questions import Context, LeaveError
 from ..servo_figures import angle_figures
 
-NAME, TITLE, MINUTES = "map", "pulse and angle of each joint", 15
+NAME, TITLE, MINUTES = "map", "pulse and angle of joints that do not sag", 8
 INTRODUCTION = (
-    "Each joint is sent to some pulses, and you read where it stands: with the inclinometer along a link, 0 when level, positive "
-    "when its far end is up; or by ruler, from the zero of the URDF, in degrees, as 52 mm at 300 mm, or in mm."
+    "Each joint is sent to some pulses, and you read where it stands by ruler, from the zero of the URDF, in degrees, as "
+    "52 mm at 300 mm, or in mm."
 )
 NUDGE, TOLERANCE, STILL = math.radians(10.0), math.radians(25.0), 0.25
 """Turn of a servo in its first move: enough to see which way it goes; of a reading that is doubted, more than a horn that is one
@@ -52,14 +50,8 @@ SHARE_MIN, SHARE_MAX = 0.6, 1.6
 
 
 def run_step(context: Context, estimate: ArmEstimate) -> ArmEstimate:
-    """Maps of all joints that are not to be kept; quick: of those of which no droop tells."""
-    wanted, first = [], {}
-    for column, name in enumerate(estimate.servos.joint_names):
-        if context.quick and name in estimate.loaded:
-            continue
-        words = {"": "map it", "keep": "the servo map is right for it"}
-        if context.quick or not context.choose(f"{name}.how", f"Joint {name}:", words, about=("joint", name)):
-            wanted.append(column)
+    """Maps of all joints of which no droop tells."""
+    wanted, first = [column for column, name in enumerate(estimate.servos.joint_names) if name not in estimate.loaded], {}
     for column in wanted:
         estimate, first[column] = _first_two(context, estimate, column)
     for column in wanted:
@@ -97,25 +89,21 @@ def _first_two(context: Context, estimate: ArmEstimate, column: int) -> tuple[Ar
 
 
 def _across(context: Context, estimate: ArmEstimate, column: int, points: list[tuple[float, float]]) -> ArmEstimate:
-    """Read near both ends of the range; the map that all points tell, and figures of a joint that no droop tells of."""
+    """Read near both ends of the range, come to from both sides; the map that all points tell, and the joint's figures."""
     given = estimate.servos.servos[column]
     name = given.joint
-    sides, ends = (0.0,) if name in estimate.loaded else SIDES, []
+    ends = []
     for number, share in enumerate((0.0, 1.0), start=2):
-        read = [_place(context, estimate, column, f"{number}{side:+.0f}", share, side) for side in sides]
+        read = [_place(context, estimate, column, f"{number}{side:+.0f}", share, side) for side in SIDES]
         ends.append(tuple(np.mean(read, axis=0).tolist()))
     try:
         servo = mapped(given, [*points, *ends])
     except InputError as error:
         context.forget(f"{name}.")
         raise LeaveError(f"{error}  Run the same command: all of {name} again") from error
-    estimate = estimate.with_servo(servo)
-    if name not in estimate.loaded:
-        pulses, read = np.array(ends).T
-        sd = RULER_SD if servo.slides else ANGLE_SD
-        figures = angle_figures(servo, servo.to_angle(pulses), read, sd)
-        estimate = replace(estimate, angles={**estimate.angles, name: figures})
-    return estimate
+    pulses, angles = np.array(ends).T
+    found = angle_figures(servo, servo.to_angle(pulses), angles, RULER_SD if servo.slides else ANGLE_SD)
+    return replace(estimate.with_servo(servo), angles={**estimate.angles, name: found})
 
 
 def _place(
@@ -164,20 +152,13 @@ def _moved(context: Context, estimate: ArmEstimate, column: int, number: str, pl
 
 def _standing(context: Context, estimate: ArmEstimate, key: str, column: int, q: np.ndarray) -> float:
     """Where a joint stands [rad or m], as a person reads it; ``q``: (n,) where joints are believed to be."""
-    arm, servo, joint = estimate.description, estimate.servos.servos[column], estimate.description.movable[column]
-    name, sensors = joint.name, tilted_links(arm, joint.name)
-    if not sensors:
-        text, near = f"{name}: where does it stand, from its zero", {"expected": q[column], "within": TOLERANCE * servo.per_turn}
-        unit, low, high = "deg", -readings.TURN, readings.TURN
-        if servo.slides:  # it may be off by as much as its way is long
-            unit, low, high = "mm", 2.0 * joint.lower - joint.upper, 2.0 * joint.upper - joint.lower
-        return float(context.read(f"{key}.angle", text, name, unit, low, high, about=("joint", name), **near))
-    values: list[float] = []
-    for one in sensors:
-        last = one is sensors[-1]
-        expected, within = (tilt(arm, name, q, [*values, 0.0])[1], TOLERANCE) if last else (0.0, math.pi)
-        values.append(float(context.read_inclinometer(f"{key}.{one.link}", arm, one, expected, within)))
-    return tilt(arm, name, q, values)[0]
+    servo, joint = estimate.servos.servos[column], estimate.description.movable[column]
+    name, near = joint.name, {"expected": q[column], "within": TOLERANCE * servo.per_turn}
+    unit, low, high = "deg", -readings.TURN, readings.TURN
+    if servo.slides:  # it may be off by as much as its way is long
+        unit, low, high = "mm", 2.0 * joint.lower - joint.upper, 2.0 * joint.upper - joint.lower
+    text = f"{name}: where does it stand, from its zero"
+    return float(context.read(f"{key}.angle", text, name, unit, low, high, about=("joint", name), **near))
 
 
 def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, share: float, start: np.ndarray) -> np.ndarray:
@@ -213,34 +194,6 @@ def held_place(validator: MotionValidator, estimate: ArmEstimate, column: int, s
 
 
 # -- one joint by its points ----------------------------------------------------------------------------------------------
-
-
-def tilted_links(description: ArmDescription, name: str) -> list[Inclinometer]:
-    """Inclinometers that tell a joint's angle: on its link, after the one on the link before it, if joints tilt that; none for a
-    joint whose axis is not level in every pose."""
-    level = level_joints(description)
-    if name not in level:
-        return []
-    path = [one for one in description.path_to(description.joint(name).child) if one.movable]
-    before = path[-2:-1] if set(level) & {one.name for one in path[:-1]} else []
-    return [inclinometer_on(description, joint.child) for joint in (*before, path[-1])]
-
-
-def tilt(description: ArmDescription, name: str, q: np.ndarray, values: Sequence[float]) -> tuple[float, float]:
-    """The joint's angle by the readings of its ``tilted_links``, and what the last one was expected to be after the others [rad].
-
-    Args:
-        q: (n,) where joints are believed to be [rad or m].
-        values: one or two readings [rad].
-    """
-    sensors, poses, column = tilted_links(description, name), link_poses(description, q), description.joint_names.index(name)
-    off = [math.remainder(value - float(one.of(poses)), 2.0 * math.pi) for one, value in zip(sensors, values)]
-    rates = [one.rates(description, poses) for one in sensors]
-    carried = 0.0
-    if len(sensors) > 1:  # what tilts the link before it tilts its own as much, or the other way
-        both = int(np.abs(rates[0]).argmax())
-        carried = off[0] * rates[1][both] / rates[0][both]
-    return float(q[column] + (off[-1] - carried) / rates[-1][column]), float(sensors[-1].of(poses)) + carried
 
 
 def anchored(servo: Servo, pulse_us: float, angle: float, direction: int = 1) -> Servo:
