@@ -38,6 +38,7 @@ BENCHMARKS = {  # name: arguments of run() in the quick form
     "payload": {"seeds": 5},
     "bus": {"poses": 3, "cycles": 600},
     "bus_calibration": {"arms": 2, "moved": 0},
+    "camera": {"arms": 2, "crooked": 1, "weighed": 1, "moved": 1},
 }
 SLOW = {  # likewise, left out unless asked for
     "soak": {"minutes": 0.5},

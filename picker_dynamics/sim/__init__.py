@@ -1,6 +1,6 @@
 """The simulated arm, boards and bus: MuJoCo from the same URDF, a virtual board that speaks the real protocol, the real firmware
-on a simulated Uno, and bus servos with their registers.  Imports ``robot``, ``board``, ``bus`` and ``files``; knows no dynamics
-and no control of ours (of the servo it has `robot`'s model).
+on a simulated Uno, and bus servos with their registers.  Imports ``robot``, ``board``, ``bus``, ``camera`` and ``files``; knows
+no dynamics and no control of ours (of the servo it has `robot`'s model).
 """
 
 __all__ = [
