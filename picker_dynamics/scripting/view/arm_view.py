@@ -189,8 +189,8 @@ class ArmView(View):
 
     def _follow_hand(self) -> None:
         """Have the arm follow the hand that guides it, until it may not any more."""
-        session, arm = self.session, self.known.description
-        if self._hand is None:
+        session, arm, hand = self.session, self.known.description, self._hand  # a stop may end it meanwhile
+        if hand is None:
             return
         active = session.hardware.get("state") == "active" and session.drives
         why = session.refusal or ("" if active else session.hardware.get("message", "not heard"))
@@ -200,7 +200,7 @@ class ArmView(View):
             self.say(f"the arm is no longer guided: {why}", "warn")
             return
         held = np.clip(desired, arm.lower, arm.upper)
-        pose = self._hand.target(np.array(state), held, session.seen_s)
+        pose = hand.target(np.array(state), held, session.seen_s)
         session.jog({"pose": pose.tolist(), "by_hand": True})
 
     def _ask_truth(self) -> None:
