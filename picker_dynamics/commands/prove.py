@@ -79,7 +79,9 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     try:
         enabled(context, arm, now)
         tell("with the numbers of the calibration:")
-        after = prove.held(Viewer(arm, look.eye, look.model), found, wanted, tell)
+        again = Viewer(arm, look.eye, look.model)
+        again.first = look.first
+        after = prove.held(again, found, wanted, tell)
     finally:
         arm.close()
     report = prove.report(before, after)

@@ -174,6 +174,14 @@ def test_a_camera_that_moves_is_noticed(picker, first):
         viewer.readings(station, 1.0, {"tags": looked}, 1)
 
 
+def test_proving_with_a_camera_that_was_moved_is_refused(picker, first):
+    hidden, eye, _ = picker
+    viewer = seen.Viewer(hidden.session, eye, first[0])
+    viewer.first = {SHEET: first[1][SHEET] + [3.0, 0.0]}
+    with raises(CameraError, match="px from where it was first"):
+        prove.held(viewer, known_fit(first[0]), [np.array(hidden.believed.home)], lambda _text: None)
+
+
 @mark.parametrize(("share", "said"), [(-1.0, "shoulder goes the other way: set its direction to"), (0.0, "base does not move")])
 def test_a_joint_that_does_not_follow_is_named(picker, share, said, tmp_path):
     """The hand's tag is seen where it is with the joints turned by ``share`` of what they do."""

@@ -105,7 +105,11 @@ def new_poses(viewer: Viewer, found: DroopFit, count: int, seed: int) -> list[np
 
 def held(viewer: Viewer, found: DroopFit, wanted: Sequence[np.ndarray], tell: Callable[[str], object]) -> list[Held | None]:
     """Hold the poses (n,) [rad] by the arm's controller, and look where the tip is; None where there is no way, or nothing is
-    seen."""
+    seen.
+
+    Raises:
+        CameraError: the camera was moved since it calibrated the arm.
+    """
     model, made = found.model, list[Held | None]()
     assert isinstance(model, CameraModel)
     camera = model.seen_by(found.unknowns)
@@ -118,6 +122,7 @@ def held(viewer: Viewer, found: DroopFit, wanted: Sequence[np.ndarray], tell: Ca
             continue
         viewer.stand()
         looked: Mapping[str, np.ndarray] = viewer.eye.look()
+        viewer.check(looked)
         if HAND not in looked:
             made.append(None)
             continue

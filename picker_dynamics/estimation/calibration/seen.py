@@ -101,10 +101,6 @@ class Webcam:
         found, self.picture = at_rest(burst), burst[-1]
         return {name: found[number] for name, number in NUMBERS.items() if number in found}
 
-    def close(self) -> None:
-        """Let go of the camera."""
-        self._frames.close()
-
 
 def hand_tag(model: DroopModel, size: float, side: float = 1.0) -> TagOnLink:
     """Where a tag is glued on the hand's side: its x axis along the line from the last joint to the tool, its face along that
@@ -137,6 +133,9 @@ class Viewer(Looker):
         session: of an arm that is enabled, and not compensated; it goes home.
         eye: that looks at it.
         model: from ``begin``.
+
+    Attributes:
+        first: where the sheet's tag was seen first (4, 2) [px], by ``SHEET``.
     """
 
     model: CameraModel
@@ -180,7 +179,7 @@ class Viewer(Looker):
     def readings(self, station: Station, side: float, seen: Mapping[str, Any], visit: int) -> list[Reading]:
         """Readings of a visit: directions of all corners that were seen, and what servos measure."""
         focal, tags, goals = self.model.camera.focal, seen["tags"], seen.get("goals")
-        self._check(tags)
+        self.check(tags)
         if HAND not in tags:  # the sheet alone tells nothing of the arm
             return []
         values, sensors = list[float](), list[Sensor]()
@@ -194,8 +193,12 @@ class Viewer(Looker):
         pulses = station.pulses_us if goals is None else self.servos.to_pulse_us(np.array(goals))
         return Station(pulses, station.weight, tuple(sensors)).readings(values, visit, side, seen.get("supply", 1.0))
 
-    def _check(self, tags: Mapping[str, Any]) -> None:
-        """Refuse what a camera sees that was moved, or focused anew."""
+    def check(self, tags: Mapping[str, Any]) -> None:
+        """Compare where the sheet's tag is with where it was ``first``.
+
+        Raises:
+            CameraError: the camera or the sheet was moved, or the camera focused anew.
+        """
         if SHEET not in tags:
             return
         sheet = np.array(tags[SHEET])
