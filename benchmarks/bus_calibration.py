@@ -31,7 +31,7 @@ from picker_dynamics.estimation.calibration.poses import (
 )
 from picker_dynamics.estimation.calibration.questions import Context
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.rehearsal import HiddenArm
+from picker_dynamics.estimation.hidden_arm import HiddenArm
 from picker_dynamics.execution.goal import asked_duration
 from picker_dynamics.resources import resource
 from picker_dynamics.robot.kinematic_tree import sample_poses

@@ -23,7 +23,7 @@ from picker_dynamics.estimation.calibration.droop_model import Weight, skid
 from picker_dynamics.estimation.calibration.poses import SIDES, Station
 from picker_dynamics.estimation.calibration.questions import Context
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.rehearsal import HiddenArm, RenderedEye, SimulatedEye
+from picker_dynamics.estimation.hidden_arm import HiddenArm, RenderedEye, SimulatedEye
 from picker_dynamics.robot.kinematic_tree import tool_pose
 
 ARMS, CROOKED, WEIGHED, MOVED = 12, 6, 4, 3

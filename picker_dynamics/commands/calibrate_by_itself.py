@@ -72,7 +72,7 @@ def connected(options, session, estimate, ask=None):
         InputError: neither a port nor a simulated arm is asked for, or nobody is there to watch a real one.
         PickerError: no arm at that port.
     """
-    from picker_dynamics.estimation.rehearsal import HiddenArm
+    from picker_dynamics.estimation.hidden_arm import HiddenArm
 
     why = "give --port, or --sim for a simulated arm with hidden numbers"
     refuse_if(not (options.port or options.simulated), why, "port")
@@ -123,7 +123,7 @@ def viewer(options, context, estimate, arm, hidden):
     if hidden is None:
         eye: seen.Eye = seen.Webcam(options.camera, context.tell)
     else:
-        from picker_dynamics.estimation.rehearsal import RenderedEye, SimulatedEye
+        from picker_dynamics.estimation.hidden_arm import RenderedEye, SimulatedEye
 
         try:
             eye = RenderedEye(hidden, *tags, context.seed)

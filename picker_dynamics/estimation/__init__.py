@@ -2,4 +2,4 @@
 closed loop of all on the simulated arm.  Imports all rooms below; moves real arms only through what ``commands`` hand it.
 """
 
-__all__ = ["calibration", "closed_loop", "identification", "payload", "rehearsal", "urdf_text"]
+__all__ = ["calibration", "closed_loop", "hidden_arm", "identification", "payload", "rehearsal", "urdf_text"]

@@ -23,7 +23,7 @@ from picker_dynamics.estimation.calibration import by_itself, evaluate, measured
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
 from picker_dynamics.estimation.calibration.questions import Context
 from picker_dynamics.estimation.calibration.session import Session
-from picker_dynamics.estimation.rehearsal import HiddenArm
+from picker_dynamics.estimation.hidden_arm import HiddenArm
 from picker_dynamics.robot import servo_arm
 
 
