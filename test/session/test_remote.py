@@ -131,7 +131,7 @@ def test_what_was_asked_before_a_stop_reset_or_enable_is_refused_after_it(client
                 ):
                     with pytest.raises(PickerError, match="after this was asked: look at the arm, then ask again"):
                         act()
-        other.wait_holding()
+    client.wait_holding()  # the client hears of it by itself
     np.testing.assert_allclose(client.reference(), start, atol=1e-9)
     assert client.call("get", part="trajectory_controller", names=list(settings)) == [1.0]
     with client.asking():
