@@ -46,16 +46,19 @@ class Line:
         os.close(self._other)
 
 
+PATIENCE_S = 0.5
+"""Of a bus whose servos are threads of a busy computer [s]."""
+
+
 @pytest.fixture(params=[STS, SCS], ids=lambda dialect: dialect.name)
-def line(request, monkeypatch):
-    monkeypatch.setattr("picker_dynamics.bus.transport.PATIENCE_S", 0.5)  # threads of a busy computer
+def line(request):
     made = Line(request.param)
     yield made
     made.close()
 
 
 def test_servos_are_read_and_written_with_their_status(line):
-    bus = FeetechBus(line.name, 1_000_000, line.dialect.sync_reads)
+    bus = FeetechBus(line.name, 1_000_000, line.dialect.sync_reads, patience_s=PATIENCE_S)
     bus.open()
     line.servos[1].put("present_status", 0x20)
     model = next(iter(line.dialect.models)).to_bytes(2, "big" if line.dialect.big_endian else "little")
@@ -69,9 +72,8 @@ def test_servos_are_read_and_written_with_their_status(line):
         bus.read(1, 3, 2)
 
 
-def test_a_missing_and_a_damaged_reply_take_no_other_with_them(line, monkeypatch):
-    monkeypatch.setattr("picker_dynamics.bus.transport.PATIENCE_S", 0.1)
-    bus = FeetechBus(line.name, 1_000_000, line.dialect.sync_reads)
+def test_a_missing_and_a_damaged_reply_take_no_other_with_them(line):
+    bus = FeetechBus(line.name, 1_000_000, line.dialect.sync_reads, patience_s=PATIENCE_S)
     bus.open()
     harmed = {1: lambda frame: b"", 2: lambda frame: frame[:-1] + bytes((frame[-1] ^ 1,)), 3: lambda frame: frame}
     line.harm = lambda servo, frame: harmed[servo](frame)
@@ -80,7 +82,6 @@ def test_a_missing_and_a_damaged_reply_take_no_other_with_them(line, monkeypatch
     line.harm = lambda servo, frame: frame[:4]
     assert bus.sync_read((1, 2, 3), 3, 2) == [None, None, None]
     line.harm = lambda _servo, frame: frame
-    monkeypatch.undo()  # a servo that answers is waited for as ever
     assert None not in bus.sync_read((1, 2, 3), 3, 2), "what came before is forgotten"
     bus.close()
 
