@@ -3,7 +3,7 @@
 Pickers whose masses, stiffness and friction are up to 15 % off, with horns mounted askew, one webcam at 0.65 to 0.85 m, tags
 glued as well as a person does it; 20 stations from both sides.  ``static``: arms at rest at once (MuJoCo's gravity, the hidden
 springs and frictions), corners with 0.1 px of noise.  ``crooked``: axes 0.5 degrees and links 2 mm off besides, tags measured.
-``weighed``: with 200 g at four stations besides.  ``moved``: arms that go to every station through controller, protocol and
+``weighed``: with 100 g at four stations besides.  ``moved``: arms that go to every station through controller, protocol and
 board, seen in drawn pictures, and then hold poses.  ``prove``: what ``picker prove`` states of those, against the truth.
 """
 
@@ -27,7 +27,7 @@ from picker_dynamics.estimation.hidden_arm import HiddenArm, RenderedEye, Simula
 from picker_dynamics.robot.kinematic_tree import tool_pose
 
 ARMS, CROOKED, WEIGHED, MOVED = 12, 6, 4, 3
-PLANT_ERROR, NOISE_PX, HELD, WEIGHT_KG = 0.15, 0.1, 10, 0.2
+PLANT_ERROR, NOISE_PX, HELD, WEIGHT_KG = 0.15, 0.1, 10, 0.1
 RELATIVE = ("stiffness", "coulomb")
 
 

@@ -118,6 +118,15 @@ def test_visits_at_which_something_was_touched_are_left_out(monkeypatch):
     assert arm["after"] < 2.0
 
 
+def test_a_weight_that_the_arm_does_not_bear_in_view_is_left_out(monkeypatch):
+    monkeypatch.setattr(by_itself, "CANDIDATES", 40)
+    monkeypatch.setattr(by_itself, "DRAWN", 2000)
+    said = []
+    arm = bench.at_rest(1, weight_kg=0.2, tell=lambda text, _style: said.append(text))
+    assert any("200 g are more than the arm bears where it can be looked at" in text for text in said)
+    assert arm["after"] < 3.0
+
+
 def test_the_tip_is_seen_where_it_is(picker, first):
     """With all known exactly: to what 0.1 px of noise leave, three standard deviations."""
     hidden, eye, _ = picker

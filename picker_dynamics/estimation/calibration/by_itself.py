@@ -17,7 +17,7 @@ import numpy as np
 
 from picker_dynamics.controller.parameters import CONTROLLER, DYNAMICS
 from picker_dynamics.dynamics.rigid_body import RigidBody
-from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, PictureError, refuse_if
+from picker_dynamics.errors import GoalAbortedError, GoalRefusedError, InputError, PictureError, refuse_if
 from picker_dynamics.execution.validator import MotionValidator
 from picker_dynamics.robot.description import ArmDescription
 from picker_dynamics.robot.kinematic_tree import sample_poses
@@ -193,8 +193,17 @@ def looked_at(context: Context, looker: Looker, weight_kg: float) -> DroopFit:
             shares = poses.LOADED_HOLD_SHARE, poses.LOADED_PEAK_SHARE
         if (kept := context.known(f"stations.{stage}")) is None:
             context.tell(f"choosing {count} stations", "hint")
-            chosen = stations(looker, shares, weight, count, context.seed, found)
+            try:
+                chosen = stations(looker, shares, weight, count, context.seed, found)
+            except InputError as error:
+                if not mass:
+                    raise
+                why = f"{1e3 * mass:.0f} g are more than the arm bears where it can be looked at ({error})"
+                context.tell(f"{why}: they are left out. Half as much may do, with --restart.", "warning")
+                chosen = []
             kept = context.note(f"stations.{stage}", [one.pulses_us.tolist() for one in chosen])
+        if not kept:
+            continue
         visits, told = list(product(enumerate(kept, 1), SIDES)), 0
         open_ = [f"{stage}.{number}.{side:+.0f}" for (number, _), side in visits]
         if mass and any(context.known(key) is None for key in open_):
