@@ -99,6 +99,9 @@ def enabled(context, arm, estimate) -> None:
     context.agree("move", text, "nothing was moved")
     if arm.hardware["state"] == "active":
         return
+    if problem := arm.arm.outputs.board_problem:
+        context.agree("board", f"{problem}. It keeps to its own limits. Go on with it?", "nothing was moved")
+        arm.accept_board()
     try:
         arm.enable(at_rest_pose=False)
     except PickerError:

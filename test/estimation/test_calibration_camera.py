@@ -12,6 +12,8 @@ from benchmarks import camera as bench
 from benchmarks.bus_calibration import Agrees
 from picker_dynamics.commands import calibrate as command
 from picker_dynamics.commands import prove as prove_command
+from picker_dynamics.commands.calibrate_by_itself import enabled
+from picker_dynamics.controller import parameters
 from picker_dynamics.errors import BoardFaultError, CameraError, InputError, MissingDependencyError, PictureError
 from picker_dynamics.estimation.calibration import by_itself, evaluate, prove, seen
 from picker_dynamics.estimation.calibration.arm_estimate import ArmEstimate
@@ -20,9 +22,15 @@ from picker_dynamics.estimation.calibration.droop_model import Reading
 from picker_dynamics.estimation.calibration.instruments import HAND, SHEET
 from picker_dynamics.estimation.calibration.questions import Context
 from picker_dynamics.estimation.calibration.session import Session
+from picker_dynamics.estimation.rehearsal import mounted
 from picker_dynamics.robot import servo_arm
+from picker_dynamics.robot.arm_text import Known
 from picker_dynamics.robot.kinematic_tree import tool_pose
 from picker_dynamics.robot.servo_map import ServoMap
+from picker_dynamics.session.local import LocalSession, SimulatedSession
+from picker_dynamics.session.running_arm import RunningArm
+from picker_dynamics.sim.board_in_memory import BoardInMemory
+from picker_dynamics.sim.plant import Plant
 
 
 @fixture(scope="module")
@@ -209,6 +217,38 @@ def test_a_joint_that_does_not_follow_is_named(picker, share, said, tmp_path):
     context = Context(Session.open(tmp_path, {}, {}), Agrees(), None, 1, step="stations")
     with raises(BoardFaultError, match=said):
         seen.begin(context, ArmEstimate(hidden.description, hidden.believed), hidden.session, Turned(), tags)
+
+
+class NotEnabled(SimulatedSession):
+    """A simulated arm that nobody has enabled yet."""
+
+    def __init__(self, arm, plant, clock):
+        LocalSession.__init__(self, arm)
+        self.plant, self._virtual, self.real_time, self._due_s = plant, clock, False, 0.0
+        self.step()
+        self._begin()
+
+
+def test_a_board_that_was_flashed_for_the_numbers_before_is_taken_after_a_yes(tmp_path):
+    """As ``picker prove`` needs it: the calibrated servo map has other limits."""
+    arm, flashed = servo_arm.load("", "")
+    now = replace(flashed, servos=tuple(mounted(one, 0.05, 0.02) for one in flashed.servos))
+    plant = Plant(arm, flashed, q=flashed.home)
+    board = BoardInMemory(plant, flashed, found=list(flashed.home))
+    running = RunningArm(parameters.settings({}), board, open_port=board.open, known=Known(arm, now), plans_beside=False)
+    board.on_arrival = running.outputs.link.poll
+    running.connect()
+    session, asked = NotEnabled(running, plant, board), []
+
+    class Person(Agrees):
+        def ask(self, question):
+            asked.append(question.text)
+            return "yes"
+
+    context = Context(Session.open(tmp_path, {}, {}), Person(), None, step="stations")
+    enabled(context, session, ArmEstimate(arm, now))
+    assert session.hardware["state"] == "active"
+    assert "hands away" in asked[0] and asked[1].startswith("the board was flashed for other pulse or speed limits")
 
 
 # -- the commands ----------------------------------------------------------------------------------------------------------
