@@ -121,8 +121,7 @@ def viewer(options, context, estimate, arm, hidden):
     """A camera's view of the arm: the first look was taken, and each joint moves."""
     from picker_dynamics.estimation.calibration import seen
 
-    scale = options.tag / seen.HAND_TAG_M if options.tag else 1.0
-    tags = scale * seen.HAND_TAG_M, seen.sheet_tag(estimate.description, scale)
+    tags = seen.printed(estimate.description, options.tag)
     if hidden is None:
         eye: seen.Eye = seen.Webcam(options.camera, context.tell)
     else:

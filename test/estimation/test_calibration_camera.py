@@ -167,6 +167,17 @@ def test_a_tag_that_is_not_seen_is_named(picker, first):
             seen.first_model(base, looked, (eye.width, eye.height), home, tags, False)
 
 
+@mark.parametrize(("measured", "scale"), [(0.0, 1.0), (0.0398, 0.995), (0.0606, 1.01), (0.03, 1.0)])
+def test_the_sheet_s_tag_is_scaled_as_the_hand_s_whichever_was_taken(picker, measured, scale):
+    size, sheet = seen.printed(picker[0].description, measured)
+    assert size == (measured or 0.04) and sheet.tag.size_m == approx(0.08 * scale)
+
+
+def test_a_tag_that_was_not_printed_is_refused(picker):
+    with raises(InputError, match="the hand's tag is 45.0 mm wide, printed are 30, 40, 60 mm"):
+        seen.printed(picker[0].description, 0.045)
+
+
 def test_another_arm_s_pictures_are_refused(picker, first):
     """The hand is where no joint can bring it."""
     hidden, eye, tags = picker

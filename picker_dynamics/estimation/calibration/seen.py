@@ -16,7 +16,7 @@ from scipy.optimize import least_squares
 from picker_dynamics.camera.frames import Frames
 from picker_dynamics.camera.judged import at_rest
 from picker_dynamics.camera.pinhole import Camera
-from picker_dynamics.camera.sheet import BASE
+from picker_dynamics.camera.sheet import BASE, HAND_SIZES_M
 from picker_dynamics.camera.sheet import HAND as HAND_NUMBER
 from picker_dynamics.camera.tags import Tag
 from picker_dynamics.errors import BoardFaultError, CameraError, PictureError, refuse_if
@@ -55,8 +55,8 @@ MOVED_PX, LARGER = 1.5, 8e-3
 FOCAL_SHARE = 0.8
 """Of a picture's width, a webcam's focal length: it sees about 64 degrees."""
 
-HAND_TAG_M = 0.04
-"""Edge of the hand tag's black square, as printed [m]."""
+HAND_TAG_M, PRINTER_SHARE = 0.04, 0.06
+"""Edge of the hand tag's black square, as printed [m]; how far a printer may scale it, as a share."""
 
 HAND_OFF_M, BESIDE_M = 0.04, 0.02
 """Where the hand's tag is glued: ahead of the joint's axis along the hand, and beside the middle of it."""
@@ -119,6 +119,20 @@ def hand_tag(model: DroopModel, size: float, side: float = 1.0) -> TagOnLink:
     out /= np.linalg.norm(out)
     frame = np.stack([ahead, np.cross(out, ahead), out], axis=-1)
     return TagOnLink(turning[0].child, Tag(NUMBERS[HAND], size), frame, HAND_OFF_M * ahead + BESIDE_M * out)
+
+
+def printed(arm: ArmDescription, measured_m: float = 0.0) -> tuple[float, TagOnLink]:
+    """Edge of the hand's tag [m], and the sheet's tag, which the same printer made; ``measured_m``: the former, 0: as printed.
+
+    Raises:
+        InputError: no printed tag is so large.
+    """
+    size = measured_m or HAND_TAG_M
+    meant = min(HAND_SIZES_M, key=lambda one: abs(one - size))
+    sizes = ", ".join(f"{1e3 * one:.0f}" for one in HAND_SIZES_M)
+    why = f"the hand's tag is {1e3 * size:.1f} mm wide, printed are {sizes} mm: was its black square measured?"
+    refuse_if(abs(size / meant - 1.0) > PRINTER_SHARE, why, "tag", size, meant)
+    return size, sheet_tag(arm, size / meant)
 
 
 def sheet_tag(arm: ArmDescription, scale: float) -> TagOnLink:
