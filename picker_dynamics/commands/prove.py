@@ -12,8 +12,6 @@ from picker_dynamics.errors import refuse_if
 from . import options as shared
 from . import terminal
 
-NAME = "session.json"
-
 DESCRIPTION = """\
 Show how far the tip was off before the calibration, and is now, at new poses: by the camera that calibrated the arm
 (picker calibrate --camera), which has not been moved since.  Writes prove.json and prove.png beside the calibration."""
@@ -43,6 +41,7 @@ def run(options: argparse.Namespace, *, ask=None) -> int:
     from picker_dynamics.estimation.calibration import by_itself, prove
     from picker_dynamics.estimation.calibration.questions import Context, Terminal
     from picker_dynamics.estimation.calibration.seen import Viewer
+    from picker_dynamics.estimation.calibration.session import NAME
 
     from .calibrate_by_itself import connected, enabled, opened_port, viewer
     from .calibration import measures, opened

@@ -12,8 +12,10 @@ import numpy as np
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-NORMAL_95, TIMES = 1.96, 5.0
-"""Half a 95 % interval in standard deviations; how many times longer arrows are drawn than the tip is off."""
+from picker_dynamics.estimation.calibration.readings import NORMAL_95
+
+TIMES = 5.0
+"""How many times longer arrows are drawn than the tip is off."""
 
 COLOURS = {"before": "#c0392b", "after": "#1e8449"}
 
